@@ -21,13 +21,52 @@ BOUNCES = """\
 H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13
 H9 T3 L3 S2 L1 S1 L2 T1 H4
 """
+ROUTINGS = re.compile(r"\nWhich routing is yours\?.*\n(?:.*(?:yes|no|some schemes)\n){4}")
 FAILED = ("--fail", "T1-L1", "--fail", "L3-T4", "--detours", "1")
 
 
 def check(command: Command, *arguments: object) -> tuple[int, str]:
-    """The exit code, and what was said."""
+    """The exit code, and what was said before the table of routings."""
     done = command("deadlock", "check", TESTBED, *arguments)
-    return done.returncode, done.stdout + done.stderr
+    return done.returncode, ROUTINGS.sub("", done.stdout) + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "checked"),
+    [
+        (["--failures", 1], ["no", "yes", "no", "no"]),
+        (["--fail", "T1-L1", "--detours", 2], ["no", "no", "yes", "yes"]),
+        (["--failures", 1, "--set", "network.routing=up-down"], ["yes", "no", "no", "no"]),
+        (
+            [
+                "--failures",
+                1,
+                "--set",
+                "scheme={ a = { control = 'dcqcn', network.routing = 'up-down' }, b.control = 'dcqcn' }",
+            ],
+            ["some schemes", "some schemes", "no", "no"],
+        ),
+    ],
+)
+def test_the_routing_that_was_checked_is_named(arguments: list[object], checked: list[str], command: Command) -> None:
+    said = command("deadlock", "check", TESTBED, *arguments).stdout
+    [table] = ROUTINGS.findall(said)
+    head, *rows = table.strip().splitlines()
+    assert head.split("  ")[0] == "Which routing is yours?"
+    assert [row[head.index("checked here") :] for row in rows] == checked
+    assert rows[0].startswith("eBGP, all spines in one AS")
+
+
+def test_routings_are_for_failures_of_routes(command: Command) -> None:
+    for arguments in ([], ["--paths", "shortest", "--fail", "T1-L1"], ["--failures", 1, "--format", "json"]):
+        assert not ROUTINGS.search(command("deadlock", "check", TESTBED, *arguments).stdout)
+
+
+def test_detours_contradict_up_down_routing(command: Command) -> None:
+    done = command("deadlock", "check", TESTBED, *FAILED, "--set", "network.routing=up-down")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`up-down` forbids the valleys that --detours adds" in done.stderr
+    assert "(network.routing)" in done.stderr
 
 
 def test_without_failures_there_is_no_cycle(command: Command) -> None:

@@ -214,3 +214,12 @@ def test_no_rules_at_all(command: Command) -> None:
     done = command("deadlock", "verify", TESTBED)
     assert done.returncode == 2
     assert "RULES" in done.stderr
+
+
+def test_a_sonic_configuration_is_named_as_such(command: Command) -> None:
+    done = command("deadlock", "tag", TESTBED, "--export", "sonic", "-o", "rules", "--force")
+    assert done.returncode == 0, done.stderr
+    code, said = verify(command, "rules/L1.sonic.json")
+    assert code == 2
+    assert "rules/L1.sonic.json: this is a SONiC configuration (CONFIG_DB)" in said
+    assert "allowed: a file as `incast deadlock tag --export json` writes it" in said

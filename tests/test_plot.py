@@ -16,6 +16,7 @@ from conftest import Command, write
 from folders import make_sweep
 from incast import charts, plot
 from incast.charts.closing import BEHIND, ON_CYCLE, PASSING
+from incast.charts.kinds import Kind
 from incast.charts.slowdown import of_one_size
 from test_charts import SAMPLED
 
@@ -302,3 +303,35 @@ def test_without_matplotlib(results: Path, command: Command, tmp_path: Path) -> 
     assert [file.name for file in tmp_path.iterdir() if file.suffix == ".svg"] == []
     hidden.unlink()
     assert command("plot", results).returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses"])
+def test_results_draw_what_the_command_draws(
+    sampled: incast.Results, kind: Kind, command: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "command.svg"
+    assert command("plot", sampled.path, kind, "-o", file).returncode == 0
+    figure = sampled.plot(kind)
+    assert plot.save(figure, tmp_path / "python.svg").read_bytes() == file.read_bytes()
+
+
+def test_a_notebook_shows_a_figure_of_results(sampled: incast.Results) -> None:
+    figure = sampled.plot(label="poisson", bins=4, percentiles=["p99"], width=4, title="")
+    assert len(figure.axes) == 1
+    assert figure.get_figwidth() == 4
+    assert "<svg" in figure._repr_svg_()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("slowdowns", {}, "no chart is named `slowdowns`, only slowdown, .*; did you mean `slowdown`"),
+        ("queues", {"bins": 3}, "bins has no effect on queues, only on slowdown"),
+        ("queues", {"ports": 0}, "ports must be at least 1, got 0"),
+        ("slowdown", {"label": "web"}, "has no flows labelled `web`, only incast, poisson"),
+        ("closing", {}, "No deadlocks"),
+    ],
+)
+def test_results_refuse_a_chart(sampled: incast.Results, kind: Kind, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(incast.ResultsError, match=message):
+        sampled.plot(kind, **options)

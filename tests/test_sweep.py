@@ -253,7 +253,8 @@ def test_warnings_of_runs_are_counted(command: Command, tmp_path: Path) -> None:
     write(tmp_path, HEAD + SEEDS, "sweep.toml")
     said = command("sweep", "sweep.toml", "-o", "out", "--quiet")
     assert said.returncode == 0
-    assert said.stderr == "warning: 4 of 4 runs: packets.payload: packets of 50 B are far smaller than in any network\n"
+    advice = 'packets of 50 B are far smaller than in any network; write `payload = "1kB"`'
+    assert said.stderr == f"warning: 4 of 4 runs: packets.payload: {advice}\n"
     html = sweep.open_sweep(tmp_path / "out")._repr_html_()
     assert "<p><b>Warning:</b> 4 of 4 runs: packets.payload: packets of 50 B" in html
 

@@ -15,6 +15,9 @@ from incast.integrity import reading
 from incast.table import Table
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from incast.charts.kinds import Kind
     from incast.findings import Finding
     from incast.scenario import Scenario
 
@@ -113,6 +116,50 @@ class Results:
         """Slowdowns as text: schemes side by side, a block for each label."""
         with reading(self.path):
             return self._folder.slowdown_text(json.dumps({"bins": bins}))
+
+    def plot(
+        self,
+        chart: Kind = "slowdown",
+        *,
+        label: str | None = None,
+        bins: int | None = None,
+        percentiles: Sequence[Literal["p50", "p95", "p99"]] = (),
+        ports: int | None = None,
+        flows: int | None = None,
+        vms: int | None = None,
+        width: float | None = None,
+        height: float | None = None,
+        title: str | None = None,
+    ) -> Figure:
+        """Draw a chart as a matplotlib figure, which a notebook shows. `incast.plot.save` writes it to a file.
+
+        Args:
+            chart: `slowdown`: by flow size; a distribution if flows have one size. `cdf-fct`, `cdf-slowdown`:
+                distributions. `queues`, `rates`: over time; the scenario needs `measure.sample_every`. `pauses`: when
+                ports were paused. `closing`: how pauses spread until the first deadlock. `vms`, `guarantees`: of
+                tenants.
+            label: For slowdown and distributions: only flows with this label; `"all"` for the flows of all labels
+                together. Default: a panel for each label.
+            bins: For slowdown: number of bins, at least 1, with about equally many flows. Default: 20.
+            percentiles: For slowdown: percentiles to draw. Default: all three.
+            ports: Number of ports, at least 1: those with the longest queues (default 4), paused longest (20) or, for
+                closing, paused first (24).
+            flows: For rates: number of flows, at least 1. Default: 6.
+            vms: For vms: number of VMs, at least 1. Default: 8.
+            width: Width in inches. Default: depends on the chart.
+            height: Height in inches.
+            title: Text above the panels; an empty text for none. Default: title of the scenario, if it has one.
+
+        Raises:
+            ResultsError: The chart or the label is unknown, an option has no effect on the chart, a number is below 1,
+                or there is nothing to draw.
+            MissingLibraryError: Matplotlib is not installed.
+
+        """
+        from incast.charts.drawn import of_results
+
+        options = {"label": label, "bins": bins, "percentiles": percentiles, "ports": ports, "flows": flows, "vms": vms}
+        return of_results(self, chart, options, width=width, height=height, title=title)
 
     def throughput(
         self, by: Literal["vm", "pair", "tenant"] = "vm", direction: Literal["receive", "send"] = "receive"

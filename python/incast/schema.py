@@ -3484,6 +3484,37 @@ Headroom: TypeAlias = Literal["computed", "three-delays"] | HeadroomBytes | Byte
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
+class PortProfile(Tree):
+    """Headroom and alpha of ports of one rate, with links up to one length.
+
+    Args:
+        rate: Ports of exactly this rate.
+        max_delay: Longest one-way delay of the port's link; the entry with the shortest that suffices applies.
+            Default none: any delay.
+        headroom: Headroom of a lossless priority. Default: that of `switch.headroom`.
+        alpha: Share alpha of the free buffer, above 0 and at most 16, equal in all entries of a rate; only with
+            dynamic thresholds. Default: that of `switch.pfc_mode`.
+
+    """
+
+    rate: Rate
+    """Ports of exactly this rate."""
+
+    max_delay: Time | None = None
+    """Longest one-way delay of the port's link; the entry with the shortest that suffices applies. Default none: any
+    delay.
+    """
+
+    headroom: Bytes | None = None
+    """Headroom of a lossless priority. Default: that of `switch.headroom`."""
+
+    alpha: float | None = None
+    """Share alpha of the free buffer, above 0 and at most 16, equal in all entries of a rate; only with dynamic
+    thresholds. Default: that of `switch.pfc_mode`.
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
 class SchedulerParamsDrr(Tree):
     """Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995). A paused queue keeps its deficit and earns nothing.
 
@@ -3813,6 +3844,7 @@ class SwitchParams(Tree):
         resume_offset: Distance of an ingress queue's XON below its XOFF threshold. At most a static threshold; 0
             acts as 1B. Default 3072B (NS3 `resume_offset`).
         headroom: Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
+        by_rate: Headroom and alpha of ports by rate and delay. Default none.
         lossy_alpha: Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998).
             Default 1 (our choice: half of the buffer for a single queue).
         scheduler: Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
@@ -3861,6 +3893,9 @@ class SwitchParams(Tree):
 
     headroom: Headroom | None = None
     """Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays)."""
+
+    by_rate: list[PortProfile] | None = None
+    """Headroom and alpha of ports by rate and delay. Default none."""
 
     lossy_alpha: float | None = None
     """Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our

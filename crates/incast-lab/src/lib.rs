@@ -15,6 +15,7 @@ pub mod results;
 pub mod scenario;
 pub mod show;
 mod text_file;
+pub mod thresholds;
 pub mod trace;
 mod tree;
 mod warning;

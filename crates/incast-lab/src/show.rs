@@ -96,6 +96,9 @@ pub struct SchemeShow {
     /// Non-default network settings: `load balancing spray`, ….
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
+    /// Reason why the simulation runs on one thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_thread: Option<&'static str>,
 }
 
 /// Typical packet-hops per second of a server's core.
@@ -127,6 +130,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                 hypervisor: scheme.setup.params.hypervisor.as_ref().map(behind),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
                 network: network(&scheme.setup),
+                one_thread: scheme.setup.one_thread(),
             })
             .collect(),
         buffers: buffers::of_schemes(prepared),
@@ -359,6 +363,9 @@ impl fmt::Display for Show {
             if !scheme.network.is_empty() {
                 write!(f, "\n           {}", scheme.network.join("; "))?;
             }
+            if let Some(why) = scheme.one_thread {
+                write!(f, "\n           one thread: {why}")?;
+            }
         }
         // Without schemes one stands in for all.
         let schemes = self.buffers.iter().map(|buffers| buffers.schemes.len()).sum();
@@ -509,20 +516,24 @@ control = "dcqcn"
             text.contains("ecn.kmin: Kmin of a port of leaf0 is 5 MB, but PFC pauses a single sender at "),
             "{text}"
         );
-        assert!(text.ends_with("PFC acts before ECN (scheme B)") && !text.contains("scheme A"), "{text}");
+        let advice = "PFC acts before ECN; write `kmin = \"3.71MB\"` (scheme B)";
+        assert!(text.ends_with(advice) && !text.contains("scheme A"), "{text}");
         let timely = "[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"\n[scheme.C]\ncontrol = \"timely\"";
         assert!(!warned(timely).contains("scheme C"), "TIMELY listens to no marks");
         let text = warned("[packets]\nint_records = 2");
         assert!(
             text.contains(
-                "2 INT records, the longest path has 3 switches: the last records overwrite the first (scheme A)"
+                "2 INT records, the longest path has 3 switches: the last records overwrite the first; write `int_records = 3` (scheme A)"
             ),
             "{text}"
         );
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
         let resume = "switch.resume_offset: 20 MB exceeds the largest XOFF threshold of a port of leaf0, 4169.981 kB";
         let text = warned("[switch]\nresume_offset = \"20MB\"");
-        assert!(text.starts_with(resume) && text.contains("resumes only when it is empty (all 2 schemes)"), "{text}");
+        assert!(
+            text.starts_with(resume) && text.contains("is empty; write `resume_offset = \"3KiB\"` (all 2 schemes)"),
+            "{text}"
+        );
         assert_eq!(warned("[switch]\nresume_offset = \"3MB\""), "");
         let isolated = |more: &str| {
             let isolation = "isolation = { enabled = true, mark = \"isolated\" }";
@@ -561,8 +572,13 @@ control = "dcqcn"
         assert!(text.contains("INT records of a flow's packets come from different links"), "{text}");
         let dctcp = "[network]\nload_balancing = \"spray\"\n[scheme.C]\ncontrol = \"dctcp\"";
         let text = warned(dctcp);
-        assert!(text.contains("different links; HPCC treats them as one link (scheme A)"), "{text}");
-        assert!(!text.contains("one link (scheme C)"), "{text}");
+        assert!(
+            text.contains(
+                "different links, which HPCC treats as one link; write `load_balancing = \"ecmp\"` (scheme A)"
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("`load_balancing = \"ecmp\"` (scheme C)"), "{text}");
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
         let text = warned(load);
         assert!(

@@ -34,6 +34,11 @@ impl Warning {
     }
 }
 
+/// Parameter and text value as TOML, in backticks.
+pub(crate) fn setting(field: &str, value: impl fmt::Display) -> String {
+    format!("`{field} = \"{value}\"`")
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.line {

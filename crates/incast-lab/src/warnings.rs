@@ -2,21 +2,24 @@
 
 use std::cell::LazyCell;
 
-use incast_model::fabric::{BaseRtts, Fabric, NodeId};
+use incast_model::fabric::{BaseRtts, Fabric};
 use incast_model::flow::Flow;
-use incast_model::units::{Bytes, Rate, Time};
+use incast_model::units::{Bytes, Rate, Time, ceil3};
 use incast_model::workload::{OfferedLoad, overload, warnings as workload_warnings};
-use incast_sim::BufferPlan;
-use incast_sim::congestion::{Control, Input, Telemetry};
-use incast_sim::host::Recovery;
-use incast_sim::switch::{EcnParams, FlowDetection, MarkedFlows, PfcMode, QueueParams};
-use incast_sim::transport::Transport;
+use incast_sim::congestion::{Control, MAX_INT_RECORDS, SwiftParams, Telemetry};
+use incast_sim::host::{PacketParams, Recovery};
+use incast_sim::switch::{EcnParams, FlowDetection, MarkedFlows, QueueParams};
 use incast_sim::{Carrier, Setup};
 
 use crate::scenario::{Prepared, PreparedScheme, marking, without_effect};
-use crate::warning::{Warning, joined};
+use crate::warning::{Warning, joined, setting};
 
+mod buffers;
 mod increases;
+#[cfg(test)]
+mod testing;
+mod thresholds;
+mod times;
 
 impl Prepared {
     /// Warnings to check before trusting results, merged for schemes.
@@ -67,44 +70,32 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
     let records = u64::from(params.packets.int_records);
     if switches > records {
         let message = format!(
-            "packets hold {records} INT records, the longest path has {switches} switches: the last records overwrite the first"
+            "packets hold {records} INT records, the longest path has {switches} switches: the last records overwrite the \
+             first; write `int_records = {}`",
+            switches.min(MAX_INT_RECORDS as u64)
         );
         warn("packets.int_records", message);
-    }
-    if params.ecn.enabled
-        && let Some((switch, kmin, xoff)) = ecn_above_pfc(fabric, setup)
-    {
-        let message = format!(
-            "Kmin of a port of {} is {:#}, but PFC pauses a single sender at {:#}: PFC acts before ECN",
-            fabric.node(switch).name,
-            Bytes(kmin),
-            Bytes(xoff)
-        );
-        warn("ecn.kmin", message);
-    }
-    if let Some((switch, xoff)) = never_resumes_early(fabric, setup) {
-        let message = format!(
-            "{:#} exceeds the largest XOFF threshold of a port of {}, {:#}: a paused queue resumes only when it is empty",
-            params.switch.resume_offset,
-            fabric.node(switch).name,
-            Bytes(xoff)
-        );
-        warn("switch.resume_offset", message);
     }
     if let Some(reason) = spares_nobody(fabric, setup) {
         warn("switch.isolation.mark", format!("has no effect: {reason}"));
     }
     if let Some((control, wanted)) = other_marking(prepared, scheme) {
         let message = format!(
-            "switches have one ECN setting, {}; the default of {control} is {}",
+            "switches have one ECN setting, {}; the default of {control} is {}: to choose it, write `ecn = {{ kmin = \"{}\", kmax = \
+             \"{}\", pmax = {:?} }}`",
             marking(&params.ecn),
-            marking(&wanted)
+            marking(&wanted),
+            wanted.kmin,
+            wanted.kmax,
+            wanted.pmax
         );
         warn("ecn", message);
     }
     if let Some((target, base)) = target_below_base(setup, fabric, &links) {
         let message = format!(
-            "Swift's target on the longest path, {target:#}, does not exceed its base RTT, {base:#}: no flow reaches full rate"
+            "Swift's target on the longest path, {target:#}, does not exceed its base RTT, {base:#}: no flow reaches full rate; \
+             write {}",
+            setting("base_target", sufficient_target(base))
         );
         warn("control.swift.base_target", message);
     }
@@ -114,54 +105,53 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
     let rdma_flows = !setup.controls.is_empty();
     if rdma_flows && params.network.load_balancing.reorders() && params.rdma.recovery == Recovery::GoBackN {
         let message = format!(
-            "`{}` reorders packets of a flow; go-back-N treats them as lost and retransmits: set rdma.recovery = \"selective-repeat\"",
-            params.network.load_balancing.name()
+            "`{}` reorders packets of a flow; go-back-N treats them as lost and retransmits; write {}",
+            params.network.load_balancing.name(),
+            setting("rdma.recovery", "selective-repeat")
         );
         warn("network.load_balancing", message);
     }
     let compares = flows_of(setup, |control| matches!(control.telemetry(), Telemetry::Int)).next().is_some();
     if params.network.load_balancing.reorders() && compares {
         let message = format!(
-            "under `{}` the INT records of a flow's packets come from different links; HPCC treats them as one link",
-            params.network.load_balancing.name()
+            "under `{}` the INT records of a flow's packets come from different links, which HPCC treats as one link; write {}",
+            params.network.load_balancing.name(),
+            setting("load_balancing", "ecmp")
         );
         warn("network.load_balancing", message);
     }
     if rdma_flows && !params.network.failure.is_empty() && params.rdma.rto.is_none() {
-        let message = "without a timeout, flows that lose their last packets in a failure never complete";
-        warn("rdma.rto", message.into());
+        let message = "without a timeout, flows that lose their last packets in a failure never complete; write";
+        warn("rdma.rto", format!("{message} {}", setting("rto", times::DEFAULT_RTO)));
     }
     if params.rdma.acks_ignore_pause {
-        warn("rdma.acks_ignore_pause", "ACKs sent into a paused priority can overflow the headroom".into());
-    }
-    let rdma = &params.rdma;
-    let longest = BaseRtts::new(fabric, params.packets.payload).max().0;
-    if rdma.recovery == Recovery::SelectiveRepeat && rdma.rto.is_some() && rdma.rto_low <= longest {
-        let message = format!(
-            "{:#} does not exceed the longest base RTT, {longest:#}: packets are retransmitted that are not lost",
-            rdma.rto_low
+        warn(
+            "rdma.acks_ignore_pause",
+            "ACKs sent into a paused priority can overflow the headroom; write `acks_ignore_pause = false`".into(),
         );
-        warn("rdma.rto_low", message);
-    }
-    for (field, timeout, longest) in timeouts(setup, fabric) {
-        let message = format!(
-            "{timeout:#} does not exceed the longest base RTT, {longest:#}: packets are retransmitted that are not lost"
-        );
-        warn(&field, message);
-    }
-    for (field, period, longest) in periods(setup, fabric) {
-        let message = format!(
-            "{period:#} does not exceed the longest base RTT, {longest:#}: hypervisors act before feedback arrives"
-        );
-        warn(&field, message);
     }
     if let Some((name, other)) = foreign_queues(setup) {
-        let message = format!("{name} needs {}, not {}", queues(&other), queues(&params.switch.queues));
+        let message = format!(
+            "{name} needs {}, not {}; write {}",
+            queues(&other),
+            queues(&params.switch.queues),
+            queues_setting(&other)
+        );
         warn("switch.queues", message);
     }
     if params.packets.payload.0 < 64 {
-        warn("packets.payload", format!("packets of {:#} are far smaller than in any network", params.packets.payload));
+        warn(
+            "packets.payload",
+            format!(
+                "packets of {:#} are far smaller than in any network; write {}",
+                params.packets.payload,
+                setting("payload", PacketParams::default().payload)
+            ),
+        );
     }
+    found.extend(thresholds::found(fabric, setup));
+    found.extend(buffers::found(prepared, setup));
+    found.extend(times::found(fabric, setup));
     found
 }
 
@@ -197,37 +187,10 @@ fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u6
     (target <= base).then_some((target, base))
 }
 
-/// Switch where Kmin exceeds the XOFF threshold of a single ingress queue that fills a port, and both; `None` if no paused flow
-/// reacts to marks.
-fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
-    let params = &setup.params;
-    let paused = params.switch.paused_priorities();
-    let mut listening = flows_of(setup, |control| !control.ignores(Input::Marks));
-    if !listening.any(|flow| paused & 1 << flow.priority != 0) {
-        return None;
-    }
-    let largest = params.packets.largest(&setup.carriers);
-    fabric.switches().find_map(|switch| {
-        let plan = BufferPlan::new(fabric, params, largest, switch).ok()?;
-        let thresholds =
-            |rate: Rate| (kmin(&params.ecn, rate), params.switch.reserve.0 + plan.lone_xoff(fabric, params, rate));
-        let mut ports = fabric.ports_of(switch).map(|port| thresholds(fabric.rate(port)));
-        ports.find(|(kmin, xoff)| kmin > xoff).map(|(kmin, xoff)| (switch, kmin, xoff))
-    })
-}
-
-/// Switch with a port that resumes only with an empty queue, and its largest dynamic XOFF threshold, which the offset exceeds.
-fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> {
-    let params = &setup.params;
-    if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {
-        return None;
-    }
-    let largest = params.packets.largest(&setup.carriers);
-    fabric.switches().find_map(|switch| {
-        let plan = BufferPlan::new(fabric, params, largest, switch).ok()?;
-        let mut xoffs = fabric.ports_of(switch).map(|port| plan.largest_xoff(fabric, params, fabric.rate(port)));
-        xoffs.find(|&xoff| params.switch.resume_offset.0 > xoff).map(|xoff| (switch, xoff))
-    })
+/// Default if that suffices; otherwise the base RTT, to which the links' part is added.
+fn sufficient_target(base: Time) -> Time {
+    let usual = SwiftParams::default().base_target;
+    if usual > base { usual } else { Time(ceil3(base.0)) }
 }
 
 /// Marking only isolated flows equals marking all.
@@ -237,14 +200,14 @@ fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
         return None;
     }
     if !ecn.enabled {
-        return Some("ecn.enabled is false".into());
+        return Some("ecn.enabled is false; write `ecn.enabled = true`".into());
     }
     // With a full table, or a lossy priority, flows stay unisolated at any queue length.
     let paused = setup.params.switch.paused_priorities();
     if isolation.table.is_some() || setup.flows.flows.iter().any(|flow| paused & 1 << flow.priority == 0) {
         return None;
     }
-    let FlowDetection::Marks { kmax: always, .. } = isolation.detection else {
+    let FlowDetection::Marks { kmin: first, kmax: always, .. } = isolation.detection else {
         return None; // counters isolate the largest flows, and others stay
     };
     let of_port = |rate: Rate| {
@@ -256,38 +219,22 @@ fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
     (kmin >= always && ports.all(|(kmin, always)| kmin >= always)).then(|| {
         format!(
             "ECN marks queues above {:#} (ecn.kmin), but every flow in a queue above {:#} (switch.isolation.detection.marks.kmax) \
-             is isolated; set ecn.kmin below that",
+             is isolated; write {}",
             Bytes(kmin),
-            Bytes(always)
+            Bytes(always),
+            setting("ecn.kmin", Bytes(scaled(first.0, ecn.per_rate, Rate::gbps(100))))
         )
     })
 }
 
 fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
-    match ecn.by_rate.iter().find(|one| one.rate == rate) {
-        Some(one) => one.kmin.0,
-        None => (u128::from(ecn.kmin.0) * u128::from(rate.0) / u128::from(ecn.per_rate.0.max(1))) as u64,
-    }
+    ecn.at(rate).kmin.0
 }
 
-/// Timeouts of at most a full segment's round trip on the longest path; that round trip.
-fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
-    let packets = &setup.params.packets;
-    let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
-    let of_transport = |transport: &Transport| {
-        let (field, timeout) = transport.timeout()?;
-        (timeout <= longest).then(|| (format!("transport.{}.{field}", transport.name()), timeout, longest))
-    };
-    setup.transports.iter().filter_map(of_transport).collect()
-}
-
-/// Periods of at most that round trip; that round trip.
-fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
-    let packets = &setup.params.packets;
-    let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
-    let Some(hypervisor) = &setup.params.hypervisor else { return Vec::new() };
-    let short = hypervisor.periods().into_iter().filter(|(_, period)| *period <= longest);
-    short.map(|(field, period)| (format!("hypervisor.{}.{field}", hypervisor.name()), period, longest)).collect()
+/// A number for `from`, in proportion for `to`.
+fn scaled(number: u64, to: Rate, from: Rate) -> u64 {
+    let product = u128::from(number) * u128::from(to.0) / u128::from(from.0.max(1));
+    u64::try_from(product).unwrap_or(u64::MAX)
 }
 
 /// Transport and the kind of queue that it needs.
@@ -296,6 +243,14 @@ fn foreign_queues(setup: &Setup) -> Option<(&'static str, QueueParams)> {
     let wants = setup.transports.iter().map(|one| (one.name(), one.switch().queues));
     let mut wants = wants.filter(|(name, _)| *name == "pfabric");
     wants.find(|(_, wanted)| ranked(wanted) != ranked(&setup.params.switch.queues))
+}
+
+fn queues_setting(queues: &QueueParams) -> String {
+    match queues {
+        QueueParams::Shared => setting("queues", "shared"),
+        QueueParams::DropTail { limit } => setting("queues.drop-tail.limit", limit),
+        QueueParams::Pfabric { limit } => setting("queues.pfabric.limit", limit),
+    }
 }
 
 fn queues(queues: &QueueParams) -> String {

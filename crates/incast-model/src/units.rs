@@ -206,6 +206,23 @@ impl Rate {
     }
 }
 
+/// Rounds down to three digits: 4169981 to 4160000.
+pub const fn floor3(number: u64) -> u64 {
+    number / unit3(number) * unit3(number)
+}
+
+/// Rounds up to three digits: 4169981 to 4170000.
+pub const fn ceil3(number: u64) -> u64 {
+    number.div_ceil(unit3(number)).saturating_mul(unit3(number))
+}
+
+const fn unit3(number: u64) -> u64 {
+    match number.checked_ilog10() {
+        Some(digits) => 10u64.pow(digits.saturating_sub(2)),
+        None => 1,
+    }
+}
+
 fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
     let text = text.trim();
     let split = text

@@ -259,6 +259,10 @@ impl Scenario {
         Ok(lines(&export.notices))
     }
 
+    pub(crate) fn thresholds(&self) -> Result<String, Failure> {
+        Ok(json(&incast_lab::thresholds::thresholds(self.prepared()?)))
+    }
+
     pub(crate) fn fabric(&self) -> Result<String, Failure> {
         Ok(incast_lab::fabric_export::fabric_json(&self.loaded)?.to_string())
     }

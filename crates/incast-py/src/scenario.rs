@@ -118,6 +118,11 @@ impl Scenario {
         run::analysed(py, progress, move || facade::deadlock_verify(&loaded, &options, &base))
     }
 
+    /// Buffer and ECN thresholds of switch ports, by schemes with equal ones, as JSON text.
+    fn thresholds(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || self.0.thresholds())
+    }
+
     /// Nodes and links as JSON text: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port], …]}`.
     fn fabric(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || self.0.fabric())

@@ -21,7 +21,7 @@ use incast_sim::host::{ClassBy, CnpMode};
 use incast_sim::switch::{Forwarding, QueueParams, SchedulerParams, SwitchParams};
 use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
-use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
+use incast_sim::{Carrier, ControlSetup, Cut, Params, Setup, Simulation};
 
 /// (name, description); names: fabric-control or fabric-workload.
 const BENCHES: &[(&str, &str)] = &[
@@ -250,7 +250,7 @@ fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let usage = "usage: bench --list | bench NAME [SCALE]";
+    let usage = "usage: bench --list | bench NAME [SCALE [THREADS [PARTITIONS]]]";
     let name = args.next().ok_or(usage)?;
     if name == "--list" {
         for (name, what) in benches() {
@@ -259,6 +259,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let scale: f64 = args.next().map_or(Ok(1.0), |text| text.parse())?;
+    let threads: usize = args.next().map_or(Ok(1), |text| text.parse())?;
     if !benches().iter().any(|(known, _)| *known == name) {
         return Err(format!("no bench `{name}`; {usage}").into());
     }
@@ -268,7 +269,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let (flows, hosts) = (setup.flows.clone(), setup.fabric.hosts().len());
     let simulation = Simulation::new(setup.checked()?)?;
-    report(&name, &flows, hosts, simulation);
+    if threads == 1 {
+        report(&name, &flows, hosts, simulation);
+        return Ok(());
+    }
+    let parts: usize = args.next().map_or(Ok(4 * threads), |text| text.parse())?;
+    let simulation = simulation.cut(Cut::Into(parts)).side_by_side(48);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    pool.install(|| report(&name, &flows, hosts, simulation));
     Ok(())
 }
 

@@ -47,6 +47,12 @@ macro_rules! counters {
                 description: $description,
             },)+];
         }
+
+        impl std::ops::AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)+
+            }
+        }
     };
 }
 

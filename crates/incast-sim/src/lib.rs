@@ -75,6 +75,7 @@ pub mod transport;
 mod valid;
 
 pub use host::Carrier;
+pub use nodes::Cut;
 pub use outcome::Outcome;
 pub use plan::{BufferPlan, PortPlan};
 pub use progress::Progress;

@@ -254,6 +254,17 @@ impl Ledger {
         self.retagged[usize::from(new & 7)] += bytes;
     }
 
+    /// Adds the bytes of other nodes.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for prio in 0..8 {
+            self.injected[prio] += other.injected[prio];
+            self.retagged[prio] += other.retagged[prio];
+            self.delivered[prio] += other.delivered[prio];
+            self.dropped[prio] += other.dropped[prio];
+            self.in_flight[prio] += other.in_flight[prio];
+        }
+    }
+
     /// Priorities that violate the equation.
     pub fn unbalanced(&self) -> impl Iterator<Item = usize> + '_ {
         let come = |p: usize| self.injected[p].checked_add_signed(self.retagged[p]);

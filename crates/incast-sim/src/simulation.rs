@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use incast_model::field::FieldError;
 use incast_model::units::Time;
 
-use crate::nodes::{MAX_TIME, Nodes};
+use crate::nodes::{Cut, MAX_TIME, Nodes};
 use crate::outcome::Outcome;
 use crate::plan::Network;
 use crate::progress::{Limits, Progress};
@@ -17,6 +17,9 @@ use crate::valid::ValidSetup;
 pub struct Simulation {
     network: Network,
     limits: Limits,
+    cut: Cut,
+    least_awake: usize,
+    shorter: u64,
 }
 
 /// Simulated time without arrivals and flow starts after which a run may be stuck; at least four RDMA retransmission timeouts
@@ -37,17 +40,38 @@ impl Simulation {
                 .fold(STALL.max(params.rdma.rto.unwrap_or_default() * 4), Time::max)
                 .0,
         };
-        Ok(Self { network: Network::new(setup.into_inner())?, limits })
+        Ok(Self { network: Network::new(setup.into_inner())?, limits, cut: Cut::Whole, least_awake: usize::MAX, shorter: 1 })
+    }
+
+    /// Cuts the fabric into partitions. Results do not depend on it.
+    #[must_use]
+    pub fn cut(self, cut: Cut) -> Self {
+        Self { cut, ..self }
+    }
+
+    /// Runs the partitions on the threads of the current rayon pool, in windows in which at least `least_awake` nodes have
+    /// events.
+    #[must_use]
+    pub fn side_by_side(self, least_awake: usize) -> Self {
+        Self { least_awake, ..self }
+    }
+
+    /// Shortens windows by a factor, for tests that compare: only the peak number of packets depends on it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn shorter_windows(self, factor: u64) -> Self {
+        Self { shorter: factor, ..self }
     }
 
     /// Runs to the end, or until `observe` breaks.
     pub fn run(self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
-        Nodes::new(self.network).run(self.limits, observe)
+        let nodes = Nodes::with_windows(self.network, self.cut, self.shorter);
+        nodes.side_by_side(self.least_awake).run(self.limits, observe)
     }
 
     /// Same with all events in global order, for tests that compare the two.
     #[doc(hidden)]
     pub fn run_event_by_event(self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
-        Nodes::new(self.network).one_by_one().run(self.limits, observe)
+        Nodes::new(self.network, Cut::Whole).one_by_one().run(self.limits, observe)
     }
 }

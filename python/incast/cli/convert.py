@@ -9,26 +9,29 @@ from cyclopts import App, Parameter
 
 from incast import _core
 from incast._echo import shell
-from incast.cli import codes
+from incast.cli import codes, sonic
 from incast.errors import translated
 
-EXAMPLES = """
+NS3_EXAMPLES = """
 Examples:
   incast import ns3 --topology fat.txt --flows flow.txt -o mine.toml
   incast run mine.toml
 """
-
+EXAMPLES = NS3_EXAMPLES.rstrip() + sonic.IMPORT_EXAMPLES.partition("Examples:")[2]
 
 app = App(
     name="import",
     sort_key=5,
-    help="Convert another simulator's files to a scenario.",
+    help="Convert another simulator's files, or the configuration of a SONiC switch, to a scenario or its sections.",
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
 
 
-@app.command(help_epilogue=EXAMPLES)
+app.command(sonic.read, name="sonic", help_epilogue=sonic.IMPORT_EXAMPLES)
+
+
+@app.command(help_epilogue=NS3_EXAMPLES)
 def ns3(
     *,
     topology: Path,

@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 
 from incast import _companions, _core
 from incast._whole import refuse_if_there, write_all, write_whole
-from incast.cli import codes, deadlock_verify, jellyfish
+from incast.cli import codes, deadlock_routing, deadlock_verify, jellyfish
 from incast.cli.command import Overrides
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, paths_of, together
@@ -102,7 +102,8 @@ def check(
         Random sets of links for --failures. Default: all sets for 1 and 2 failures, 1000 for more.
     detours
         Before routes converge, switches next to a failure send packets to any neighbour, at most this often for each
-        packet. Default: packets take shortest paths over the remaining links.
+        packet. Not with network.routing = up-down, which forbids such valleys. Default: packets take shortest paths
+        over the remaining links.
     cycles
         Number of shortest cycles to print for each set of buffers, or number of sets of failed links.
     seed
@@ -139,6 +140,8 @@ def check(
         picture = draw_cycle(scenario, found)
         write_whole(draw, picture.svg.encode(), overwrite=overwrite, option="--draw")
     print(report if format == "json" else text.rstrip("\n"))
+    if format == "text" and paths == "routes" and (fail or failures is not None):
+        print(f"\n{deadlock_routing.table(scenario, detours)}")
     if picture is not None:
         print("\n".join([f"wrote {draw}", *picture.left_out]), file=sys.stderr)
     elif draw is not None:

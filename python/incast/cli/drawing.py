@@ -10,14 +10,12 @@ from typing import Any
 from incast import charts, plot
 from incast._nearest import hint
 from incast._whole import refuse_if_there
+from incast.charts import kinds
 from incast.charts.groups import Group, Variation, chosen, read
 from incast.charts.over import FIGURES, over
-from incast.charts.slowdown import of_one_size
-from incast.charts.source import Source
 from incast.cli import codes
 from incast.errors import ResultsError
 from incast.integrity import verify
-from incast.results import ALL
 from incast.study.results import open_study
 
 ENDINGS = (".svg", ".pdf", ".png")
@@ -44,12 +42,12 @@ class Asked:
     def given(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
         """Options of some charts: true if given, and the charts."""
         return {
-            "--label": (self.label is not None, ("slowdown", "cdf-fct", "cdf-slowdown")),
-            "--bins": (self.bins is not None, ("slowdown",)),
-            "--percentile": (bool(self.percentiles), ("slowdown",)),
-            "--ports": (self.ports is not None, ("queues", "pauses", "closing")),
-            "--flows": (self.flows is not None, ("rates",)),
-            "--vms": (self.vms is not None, ("vms",)),
+            "--label": (self.label is not None, kinds.OPTIONS["label"]),
+            "--bins": (self.bins is not None, kinds.OPTIONS["bins"]),
+            "--percentile": (bool(self.percentiles), kinds.OPTIONS["percentiles"]),
+            "--ports": (self.ports is not None, kinds.OPTIONS["ports"]),
+            "--flows": (self.flows is not None, kinds.OPTIONS["flows"]),
+            "--vms": (self.vms is not None, kinds.OPTIONS["vms"]),
             "--over": (self.over is not None, ("over",)),
             "--figure": (self.figure is not None, ("over",)),
         }
@@ -123,27 +121,18 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
     if asked.chart == "over":
         return _over(group, asked, where)
     source = chosen(group, where).source
-    _known_label(source, asked.label)
-    if asked.chart == "slowdown":
-        chart = charts.slowdown(source, label=asked.label, **_given(bins=asked.bins))
-        if chart.name != "slowdown":
-            codes.complain(f"note: {chart.left_out[0]}")
-            return chart, {}
-        below = of_one_size(source, chart) if asked.label is None else None
-        return chart, {"percentiles": asked.percentiles, "below": below}
-    if asked.chart == "queues":
-        return charts.queues(source, **_given(ports=asked.ports)), {}
-    if asked.chart == "rates":
-        return charts.rates(source, **_given(flows=asked.flows)), {}
-    if asked.chart == "pauses":
-        return charts.pauses(source, **_given(ports=asked.ports)), {}
-    if asked.chart == "closing":
-        return charts.closing(source, **_given(ports=asked.ports)), {}
-    if asked.chart == "vms":
-        return charts.vms(source, **_given(vms=asked.vms)), {}
-    if asked.chart == "guarantees":
-        return charts.guarantees(source), {}
-    return charts.cdf(source, "fct" if asked.chart == "cdf-fct" else "slowdown", label=asked.label), {}
+    given = {
+        "label": asked.label,
+        "bins": asked.bins,
+        "percentiles": asked.percentiles,
+        "ports": asked.ports,
+        "flows": asked.flows,
+        "vms": asked.vms,
+    }
+    chart, options = kinds.make(source, asked.chart, **given)
+    if asked.chart == "slowdown" and chart.name != "slowdown":
+        codes.complain(f"note: {chart.left_out[0]}")
+    return chart, options
 
 
 def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Chart, dict[str, Any]]:
@@ -179,15 +168,3 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise ResultsError(f"--where {text}: must be COLUMN=VALUE, such as load=0.5")
     return name.strip(), value.strip()
-
-
-def _given(**options: int | None) -> dict[str, int]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _known_label(source: Source, label: str | None) -> None:
-    if label not in (None, ALL) and label not in source.labels:
-        raise ResultsError(
-            f"{source.results[0].path} has no flows labelled `{label}`, only {', '.join(source.labels)}; "
-            f"{ALL} takes all flows"
-        )

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from incast import _core
 from incast._whole import refuse_if_there, write_whole
-from incast.cli import codes
+from incast.cli import codes, sonic
 from incast.cli.command import Overrides
 from incast.errors import translated
 
@@ -29,7 +29,9 @@ Examples:
 """
 EXAMPLES = (
     DOT_EXAMPLES.rstrip()
-    + "".join(examples.partition("Examples:")[2].rstrip() for examples in (NS3_EXAMPLES, QLEN_EXAMPLES))
+    + "".join(
+        examples.partition("Examples:")[2].rstrip() for examples in (NS3_EXAMPLES, QLEN_EXAMPLES, sonic.EXPORT_EXAMPLES)
+    )
     + "\n"
 )
 SHOWN = 5
@@ -41,10 +43,13 @@ Overwrite = Annotated[bool, Parameter(negative=(), show_default=False)]
 app = App(
     name="export",
     sort_key=6,
-    help="Export the fabric of a scenario, or queue lengths of results, to another program's format.",
+    help="Export fabric or switch settings of a scenario, or queue lengths of results, to another program's format.",
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
+
+
+app.command(sonic.sonic_buffers, help_epilogue=sonic.EXPORT_EXAMPLES)
 
 
 @app.command(help_epilogue=DOT_EXAMPLES)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 import incast
 from incast import _terminal
@@ -35,7 +36,7 @@ def run(
     seed: int | None = None,
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
-    threads: int | None = None,
+    threads: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     fingerprint: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
     """Simulate a scenario and write its results.
@@ -57,7 +58,8 @@ def run(
     quiet
         Print only errors and warnings.
     threads
-        Schemes simulated in parallel. Default: one per core. Results do not depend on it.
+        Threads: schemes run in parallel, and each simulation uses the rest, so --threads 8 with two schemes gives each
+        four. Default: one per core. Results do not depend on it.
     fingerprint
         Print two hashes for each scheme: of all events, and of all packets on wires. Equal runs have equal hashes, on
         any machine and in any version. manifest.json has them too.

@@ -42,8 +42,11 @@ def section(group: Group) -> str:
             parts.append(table(["tenant", "VMs", "guarantee", "placement"], tenants(summaries[0]), "Tenants"))
             parts += (element("p", line, "note") for line in admission(summaries[0]))
         parts += (element("p", f"Synthetic traffic: {line}.", "note") for line in summaries[0]["synthetic"])
-    header = ["scheme", "control", "end", "simulated time", "CPU time", "packet-hops", "ECN"]
-    parts.append(table(header, schemes(source, summaries), "Schemes", numbers=(3, 4, 5)))
+    header = ["scheme", "control", "end", "simulated time", "CPU time", "packet-hops", "ECN", "network"]
+    rows = list(schemes(source, summaries))
+    if not any(row[-1] for row in rows):
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    parts.append(table(header, rows, "Schemes", numbers=(3, 4, 5)))
     if group.missing:
         parts.append(without_results(group.missing))
     text = escape(toml.decode("utf-8", "replace"))
@@ -146,7 +149,7 @@ def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def schemes(source: Source, summaries: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
-    """Control and outcome of each scheme."""
+    """Control, outcome, marking and other network settings of each scheme."""
     said = {scheme["name"]: scheme for summary in summaries for scheme in summary["schemes"]}
     for name, scheme in source.manifests.items():
         mine = said.get(name, {})
@@ -156,7 +159,8 @@ def schemes(source: Source, summaries: Sequence[dict[str, Any]]) -> Iterator[lis
         # The scenario file below has the origin of each value.
         marking = re.sub(r" \([^()]*\)$", "", mine.get("ecn", ""))
         behind = [f"behind {mine['hypervisor']}"] if "hypervisor" in mine else []
-        yield [name, ", ".join([*controls, *behind]), scheme["stop"]["text"], end, cpu, f"{hops:,}", marking]
+        control, network = ", ".join([*controls, *behind]), "; ".join(mine.get("network", []))
+        yield [name, control, scheme["stop"]["text"], end, cpu, f"{hops:,}", marking, network]
 
 
 def counted(source: Source) -> Iterator[list[str]]:

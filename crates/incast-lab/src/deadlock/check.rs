@@ -121,6 +121,9 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Che
     let flows = Arc::new(flows.map_err(|found| loaded.locate(found))?);
     let whole = Wiring::new(&ready.fabric);
     let schemes = traffic::of_schemes(&ready, &whole, &flows)?;
+    if options.detours.is_some() {
+        schemes.iter().try_for_each(|(names, traffic)| may_detour(loaded, &names[0], &traffic.network))?;
+    }
     let without = if failures.is_none() { down.as_slice() } else { &[] };
     let wiring = Wiring::without(&ready.fabric, without);
     let mut search = Search { ready: &ready, options, wiring: &wiring, flows: &flows, failures, known: Vec::new() };
@@ -139,6 +142,17 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Che
     }
     let deadlock_free = graphs.iter().all(CheckedGraph::deadlock_free);
     Ok(Checked { deadlock_free, graphs, lossy, assumed: loaded.is_fabric_only(), schemes: scenario.scheme.len() })
+}
+
+/// Up-down routes forbid the valleys that detours add.
+fn may_detour(loaded: &Loaded, scheme: &str, network: &NetworkParams) -> Result<(), Diagnostics> {
+    if network.routing != RoutePaths::UpDown {
+        return Ok(());
+    }
+    let what = "`up-down` forbids the valleys that --detours adds: a switch without a route drops packets";
+    let bad = FieldError::new("network.routing", what)
+        .allowed("no --detours; or `shortest`, for fast reroute and routing with valleys");
+    Err(loaded.locate(scenario::located(loaded.scenario(), scheme, bad).into()))
 }
 
 impl CheckOptions {

@@ -174,6 +174,13 @@ fn what_is_wrong_is_said() {
     );
     assert!(refused(r#"{"fail": ["T1-h0"], "detours": 1}"#).contains("only links between switches can fail here"));
     assert!(refused(r#"{"paths": "shortest", "failures": 1}"#).contains("omit --paths"));
+    let up_down =
+        Loaded::from_text("u.toml", &format!("{CLOS}[network]\nrouting = \"up-down\"\n"), Path::new("."), &[]);
+    let checked = |json| check(up_down.as_ref().unwrap(), &options(json), Path::new("."));
+    assert!(checked(r#"{"failures": 2}"#).unwrap().deadlock_free);
+    let error = checked(r#"{"failures": 1, "detours": 1}"#).unwrap_err().to_string();
+    assert!(error.contains("error: `up-down` forbids the valleys that --detours adds"), "{error}");
+    assert!(error.contains("(network.routing)\n") && error.contains("| routing = \"up-down\""), "{error}");
     assert!(refused(r#"{"failures": 99}"#).contains("allowed: 1 to 16"));
     let none = refused(r#"{"paths": {"file": "up-dwn"}}"#);
     assert!(none.contains("`up-dwn`: No such file") && none.contains("did you mean `up-down`?"), "{none}");

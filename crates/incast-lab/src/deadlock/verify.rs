@@ -116,6 +116,10 @@ fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<(Rules, u8), Di
     let wrong = |what: String| Diagnostic::new(file.display().to_string(), what);
     let text =
         input::read_text(&base.join(file), input::LARGE).map_err(|error| wrong(error.to_string()).allowed(FORM))?;
+    if is_config_db(&text) {
+        let what = "this is a SONiC configuration (CONFIG_DB); verify reads rules in incast's own format";
+        return Err(wrong(what.into()).allowed(FORM).into());
+    }
     let table = read_json(wiring, &text).map_err(|error| {
         let found = wrong(format!("{}: {}", error.place, error.what));
         let found = if error.place.starts_with("line ") { found.allowed(FORM) } else { found };
@@ -124,6 +128,13 @@ fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<(Rules, u8), Di
     let rules = table.expand(wiring);
     let rules = rules.map_err(|(switch, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(switch))))?;
     Ok((rules, table.classes()))
+}
+
+/// Names of CONFIG_DB's tables are in capitals.
+fn is_config_db(text: &str) -> bool {
+    let capital = |name: &String| name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    let tables = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text);
+    tables.is_ok_and(|tables| !tables.is_empty() && tables.keys().all(capital))
 }
 
 impl fmt::Display for Verified {

@@ -1,12 +1,13 @@
 use incast_model::fabric::BaseRtts;
+use incast_model::units::Time;
 use incast_sim::Outcome;
-use incast_sim::host::Recovery;
+use incast_sim::host::{MAX_REORDER, RdmaParams, Recovery};
 use incast_sim::outcome::FlowRecord;
 use incast_sim::transport::Transport;
 
 use super::simulate::SchemeRun;
 use crate::scenario::{Prepared, PreparedScheme};
-use crate::warning::{Warning, joined};
+use crate::warning::{Warning, joined, setting};
 
 type Rule = fn(&PreparedScheme, &Outcome) -> Option<Warning>;
 
@@ -46,20 +47,31 @@ fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<War
     let reordered = !setup.controls.is_empty() && balance.reorders() && sum(|flow| flow.nacks.into()) > 0;
     let (field, why) = if reordered && rdma.recovery == Recovery::GoBackN {
         let why = format!("go-back-N takes packets reordered by `{}` for lost", balance.name());
-        ("rdma.recovery", format!("{why}: set rdma.recovery = \"selective-repeat\""))
+        ("rdma.recovery", format!("{why}; write {}", setting("recovery", "selective-repeat")))
     } else if reordered && resent > timeouts {
         let payload = setup.params.packets.payload;
-        let window = rdma.reorder_packets(balance, BaseRtts::new(&setup.fabric, payload).max().1, payload);
-        ("rdma.reorder_window", format!("packets were overtaken by more than the reordering window, {window} packets"))
+        let bdp = BaseRtts::new(&setup.fabric, payload).max().1;
+        let window = rdma.reorder_packets(balance, bdp, payload);
+        let usual = RdmaParams { reorder_window: None, ..rdma.clone() }.reorder_packets(balance, bdp, payload);
+        let wider = if usual > window { usual } else { (2 * window).clamp(1, MAX_REORDER) };
+        let why = "packets were overtaken by more than the reordering window";
+        ("rdma.reorder_window", format!("{why}, {window} packets; write `reorder_window = {wider}`"))
     } else {
-        let field = match (setup.transports.first(), rdma.recovery) {
-            (Some(_), _) => "transport",
-            (None, Recovery::SelectiveRepeat) => "rdma.rto_low",
-            (None, Recovery::GoBackN) => "rdma.rto",
+        // Twice, as the longest delay is not known.
+        let longer = |name: &str, time: Option<Time>| {
+            time.map_or_else(String::new, |time| format!("; write {}", setting(name, Time(time.0.saturating_mul(2)))))
+        };
+        let (field, advice) = match (setup.transports.first(), rdma.recovery) {
+            (Some(one), _) => match one.timeout() {
+                Some((field, time)) => ("transport", longer(&format!("{}.{field}", one.name()), Some(time))),
+                None => ("transport", String::new()),
+            },
+            (None, Recovery::SelectiveRepeat) => ("rdma.rto_low", longer("rto_low", Some(rdma.rto_low))),
+            (None, Recovery::GoBackN) => ("rdma.rto", longer("rto", rdma.rto)),
         };
         // pHost gives a new token for a late packet, without a sender timeout.
         let counted = if timeouts > 0 { format!(" ({timeouts} timeouts)") } else { String::new() };
-        (field, format!("packets or acknowledgements were delayed longer than hosts wait{counted}"))
+        (field, format!("packets or acknowledgements were delayed longer than hosts wait{counted}{advice}"))
     };
     Some(Warning::new(field, format!("{resent} of {sent} packets were retransmissions, but none was lost: {why}")))
 }
@@ -131,7 +143,7 @@ control = "dcqcn"
         let text = found(&format!("{selective}reorder_window = 0\n"));
         assert!(text.starts_with("rdma.reorder_window (s.toml:16): "), "{text}");
         assert!(text.contains(" packets were retransmissions, but none was lost: packets were overtaken"), "{text}");
-        assert!(text.contains("the reordering window, 0 packets ("), "{text}");
+        assert!(text.contains("the reordering window, 0 packets; write `reorder_window = "), "{text}");
     }
     #[test]
     fn one_resent_packet_is_reported_unless_the_transport_asks_again() {

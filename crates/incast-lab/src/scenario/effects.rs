@@ -11,7 +11,7 @@ use incast_model::units::{Rate, Time};
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
 use incast_sim::host::{ClassBy, CnpMode, Recovery};
-use incast_sim::switch::{Forwarding, Headroom, QueueParams};
+use incast_sim::switch::{Forwarding, Headroom, PortProfile, QueueParams};
 use incast_sim::tenant::{Hypervisor, RateParams};
 use incast_sim::transport::{TcpParams, Transport};
 use incast_sim::{Arithmetic, Carrier, ControlSetup, Params, Setup};
@@ -67,6 +67,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("switch.pfc_mode", If(|facts| facts.pauses())),
     ("switch.resume_offset", If(|facts| facts.pauses())),
     ("switch.headroom", If(|facts| facts.headroom())),
+    ("switch.by_rate", If(|facts| facts.profiles_by_rate())),
     ("switch.lossy_alpha", If(|facts| facts.lossy_traffic())),
     ("switch.scheduler", If(|facts| facts.several_priorities())),
     ("ecn.enabled", If(|facts| facts.marks_are_read())),
@@ -98,7 +99,15 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("rdma.ack_priority", If(|facts| facts.rdma())),
     ("rdma.acks_ignore_pause", If(|facts| facts.acks_are_paused())),
     ("rdma.recovery", If(|facts| facts.rdma())),
-    ("rdma.nack_interval", If(|facts| facts.recovers(Recovery::GoBackN, "selective-repeat sends NACKs immediately"))),
+    (
+        "rdma.nack_interval",
+        If(|facts| {
+            facts.recovers(
+                Recovery::GoBackN,
+                "selective-repeat sends NACKs immediately; write `rdma.recovery = \"go-back-n\"`",
+            )
+        }),
+    ),
     ("rdma.rto", If(|facts| facts.rdma())),
     ("rdma.rto_low", If(|facts| facts.low_timeout())),
     ("rdma.rto_low_packets", If(|facts| facts.low_timeout())),
@@ -124,18 +133,45 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("simulation.max_events", Always),
     ("scheme.window", If(|facts| facts.scheme_window())),
     ("control.dcqcn.*", If(|facts| facts.marked())),
-    ("control.dcqcn.byte_counter", If(|facts| facts.dcqcn(true, "the vendor variant has no byte counter"))),
-    ("control.dcqcn.clamp_target", If(|facts| facts.dcqcn(false, "only the vendor variant clamps its target"))),
+    (
+        "control.dcqcn.byte_counter",
+        If(|facts| facts.dcqcn(true, "the vendor variant has no byte counter; write `variant = \"paper\"`")),
+    ),
+    (
+        "control.dcqcn.clamp_target",
+        If(|facts| facts.dcqcn(false, "only the vendor variant clamps its target; write `variant = \"vendor\"`")),
+    ),
     ("control.dctcp.*", If(|facts| facts.marked())),
     ("transport.tcp.rto_min", If(|facts| facts.measures_timeouts())),
     ("transport.tcp.rto_init", If(|facts| facts.measures_timeouts())),
-    ("transport.tcp.sack_blocks", If(|facts| facts.tcp(|tcp| tcp.sack, "sack is false"))),
-    ("transport.tcp.ack_every", If(|facts| facts.tcp(|tcp| tcp.delayed_ack.is_some(), "delayed_ack is \"none\""))),
+    ("transport.tcp.sack_blocks", If(|facts| facts.tcp(|tcp| tcp.sack, "sack is false; write `sack = true`"))),
+    (
+        "transport.tcp.ack_every",
+        If(|facts| {
+            facts.tcp(|tcp| tcp.delayed_ack.is_some(), "delayed_ack is \"none\"; write `delayed_ack = \"40ms\"`")
+        }),
+    ),
     ("transport.tcp.ecn", If(|facts| facts.marked())),
-    ("hypervisor.rate.forget", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
-    ("hypervisor.rate.hold_above", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
-    ("hypervisor.rate.caution", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
-    ("hypervisor.rate.min_growth", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
+    (
+        "hypervisor.rate.forget",
+        If(|facts| {
+            facts.rates_found(|rate| rate.hold_increase, "hold_increase is false; write `hold_increase = true`")
+        }),
+    ),
+    (
+        "hypervisor.rate.hold_above",
+        If(|facts| {
+            facts.rates_found(|rate| rate.hold_increase, "hold_increase is false; write `hold_increase = true`")
+        }),
+    ),
+    (
+        "hypervisor.rate.caution",
+        If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false; write `rate_caution = true`")),
+    ),
+    (
+        "hypervisor.rate.min_growth",
+        If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false; write `rate_caution = true`")),
+    ),
 ];
 
 #[derive(Debug)]
@@ -229,13 +265,13 @@ impl<'a> Facts<'a> {
     fn shares_buffers(&self) -> Verdict {
         self.switches()?;
         let shared = self.params().switch.queues == QueueParams::Shared;
-        unless(shared, "switch.queues gives every port its own buffer")
+        unless(shared, "switch.queues gives every port its own buffer; write `switch.queues = \"shared\"`")
     }
 
     fn cuts_through(&self) -> Verdict {
         self.switches()?;
         let cuts = self.params().switch.forwarding != Forwarding::StoreAndForward;
-        unless(cuts, "switch.forwarding is \"store-and-forward\"")
+        unless(cuts, "switch.forwarding is \"store-and-forward\"; write `switch.forwarding = \"cut-through\"`")
     }
 
     fn tcp(&self, holds: fn(&TcpParams) -> bool, otherwise: &'static str) -> Verdict {
@@ -262,12 +298,15 @@ impl<'a> Facts<'a> {
 
     fn pfc_is_on(&self) -> Verdict {
         self.shares_buffers()?;
-        unless(self.params().switch.pfc, "switch.pfc is false: every priority is lossy")
+        unless(self.params().switch.pfc, "switch.pfc is false: every priority is lossy; write `switch.pfc = true`")
     }
 
     fn lossless(&self) -> Verdict {
         self.shares_buffers()?;
-        unless(!self.params().switch.lossless.is_empty(), "switch.lossless is empty: every priority is lossy")
+        unless(
+            !self.params().switch.lossless.is_empty(),
+            "switch.lossless is empty: every priority is lossy; write `switch.lossless = [3]`",
+        )
     }
 
     fn pauses(&self) -> Verdict {
@@ -278,6 +317,15 @@ impl<'a> Facts<'a> {
     fn headroom(&self) -> Verdict {
         // Reserves buffer with or without PFC, as in HPCC's ns-3.
         if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
+    }
+
+    fn profiles_by_rate(&self) -> Verdict {
+        self.pauses()?;
+        let profiles = &self.params().switch.by_rate;
+        let fabric = &self.prepared.fabric;
+        let used = |port| PortProfile::of(profiles, fabric.rate(port), fabric.delay(port)).is_some();
+        let mut ports = fabric.switches().flat_map(|switch| fabric.ports_of(switch));
+        unless(ports.any(used), "no port has any of these rates and delays")
     }
 
     /// Priorities of all packets, also after demotion, isolation and tagging.
@@ -320,7 +368,7 @@ impl<'a> Facts<'a> {
     fn classes(&self) -> Verdict {
         unless(
             self.params().host.classes.by != ClassBy::Given,
-            "host.classes.by is \"given\": flows have the workload's priorities",
+            "host.classes.by is \"given\": flows have the workload's priorities; write `host.classes.by = \"size\"`",
         )
     }
 
@@ -394,16 +442,22 @@ impl<'a> Facts<'a> {
 
     fn marks(&self) -> Verdict {
         self.marks_are_read()?;
-        unless(self.params().ecn.enabled, "ecn.enabled is false")
+        unless(self.params().ecn.enabled, "ecn.enabled is false; write `ecn.enabled = true`")
     }
 
     fn marked(&self) -> Verdict {
         self.switches()?;
-        unless(self.params().ecn.enabled, "ecn.enabled is false: there is no mark to react to")
+        unless(
+            self.params().ecn.enabled,
+            "ecn.enabled is false: there is no mark to react to; write `ecn.enabled = true`",
+        )
     }
 
     fn cnps(&self) -> Verdict {
-        unless(self.params().rdma.cnp == CnpMode::Packet, "rdma.cnp is \"echo\": marks return in ACKs")?;
+        unless(
+            self.params().rdma.cnp == CnpMode::Packet,
+            "rdma.cnp is \"echo\": marks return in ACKs; write `rdma.cnp = \"packet\"`",
+        )?;
         self.marks()
     }
 
@@ -466,12 +520,15 @@ impl<'a> Facts<'a> {
     }
 
     fn selective(&self) -> Verdict {
-        self.recovers(Recovery::SelectiveRepeat, "go-back-n does not use it: receivers discard out-of-order packets")
+        self.recovers(
+            Recovery::SelectiveRepeat,
+            "go-back-n discards out-of-order packets; write `rdma.recovery = \"selective-repeat\"`",
+        )
     }
 
     fn low_timeout(&self) -> Verdict {
         self.selective()?;
-        unless(self.params().rdma.rto.is_some(), "rdma.rto is \"none\": timeouts are off")
+        unless(self.params().rdma.rto.is_some(), "rdma.rto is \"none\": timeouts are off; write `rdma.rto = \"4ms\"`")
     }
 
     fn looked_at(&self, input: Input, otherwise: &'static str) -> Verdict {
@@ -490,12 +547,18 @@ impl<'a> Facts<'a> {
     }
 
     fn samples(&self) -> Verdict {
-        unless(self.params().measure.sample_every.is_some(), "measure.sample_every is \"none\"")
+        unless(
+            self.params().measure.sample_every.is_some(),
+            "measure.sample_every is \"none\"; write `measure.sample_every = \"10us\"`",
+        )
     }
 
     fn histogram(&self) -> Verdict {
         self.switches()?;
-        unless(self.params().measure.queue_histogram, "measure.queue_histogram is false")
+        unless(
+            self.params().measure.queue_histogram,
+            "measure.queue_histogram is false; write `measure.queue_histogram = true`",
+        )
     }
 
     fn dcqcn(&self, paper: bool, otherwise: &'static str) -> Verdict {

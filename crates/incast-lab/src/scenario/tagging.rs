@@ -99,8 +99,12 @@ fn cycle_warning(
     let tags = sets.iter().map(|rules| rules.tags()).max().unwrap_or(0);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
     let cycle = Circularity::new(wiring, sets, classes.max(sent.min(usize::from(tags)) as u8)).cycle?;
-    let what = if sets.len() == 1 { "these rules" } else { "old and new rules of a change together" };
-    Some(format!("{what} allow a cyclic buffer dependency, so they do not prevent deadlocks: {cycle}"))
+    let (what, advice) = if sets.len() == 1 {
+        ("these rules", "; leave out `rules`: incast then computes rules that prevent them")
+    } else {
+        ("old and new rules of a change together", "")
+    };
+    Some(format!("{what} allow a cyclic buffer dependency, so they do not prevent deadlocks: {cycle}{advice}"))
 }
 
 const PATHS: &str = "switch.tagging.paths";
@@ -251,7 +255,9 @@ switch.tagging.enabled = true
         let [warning] = &warnings(&by_file)[..] else { panic!() };
         let said = "these rules allow a cyclic buffer dependency, so they do not prevent deadlocks: ";
         assert!(
-            warning.contains("rules") && warning.contains(said) && warning.ends_with(" tag 1 (scheme tagger)"),
+            warning.contains("rules")
+                && warning.contains(said)
+                && warning.ends_with("computes rules that prevent them (scheme tagger)"),
             "{warning}"
         );
         let cycle = warning.split(said).nth(1).unwrap();

@@ -65,7 +65,7 @@ control = "hpcc"
                      host links: 30.0 % up, 30.0 % down\n           tier 1's uplinks: 105.8 % up, 105.8 % down\nscheme ";
         assert!(plain.contains(lines), "{plain}");
         let warning = "warning    workload[0].poisson.load (s:8): background offers 106 % of the capacity of tier 1's uplinks: \
-                       flows pile up; with load = 0.283 no link is offered more than 100 %";
+                       flows pile up; for at most 100 % on every link, write `load = 0.283`";
         assert!(plain.contains(warning), "{plain}");
         let incast = "[[workload]]\nincast = { fan_in = 4, size = \"10kB\", every = \"16us\", duration = \"20us\", receiver = 3 }";
         let with = shown(incast);

@@ -76,6 +76,10 @@ fn put(root: &mut Map<String, Value>, steps: &[Step], value: Value) -> Result<()
                 if let Value::String(name) = here {
                     *here = Value::Object(Map::from_iter([(std::mem::take(name), Value::Object(Map::new()))]));
                 }
+                if let Value::Array(list) = here {
+                    let entry = key.parse().ok().filter(|&at: &usize| at < list.len()).unwrap_or(0);
+                    return Err(format!("`{so_far}` is a list: for an entry, write `{so_far}[{entry}]`"));
+                }
                 let Value::Object(table) = here else {
                     return Err(format!("`{so_far}` is not a table"));
                 };
@@ -137,6 +141,7 @@ mod tests {
             ("a..b=1", "not a path"),
             ("workload[4].poisson.load=1", "has 1 entries"),
             ("seed.x=1", "`seed` is not a table"),
+            ("workload.0.poisson.load=1", "`workload` is a list: for an entry, write `workload[0]`"),
             ("seed[0]=1", "`seed` is not a list"),
         ] {
             let error = tree.set(set).unwrap_err();

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::scenario::{Prepared, PreparedScheme, value};
 use crate::tree::path;
+use crate::warning::setting;
 
 /// If NICs are at least twice as fast as default increases suit: path of the control, and message with values in proportion.
 pub(super) fn unscaled(prepared: &Prepared, scheme: &PreparedScheme) -> Vec<(String, String)> {
@@ -60,10 +61,10 @@ fn message(control: &Control, written: Option<&Value>, nic: Rate) -> Option<Stri
     let join = |each: &dyn Fn(&(&str, Rate, Rate)) -> String| found.iter().map(each).collect::<Vec<_>>().join(", ");
     (!found.is_empty()).then(|| {
         format!(
-            "{}: {} for NICs of {meant:#}; in proportion to NICs of {nic:#}: {}",
+            "{}: {} for NICs of {meant:#}; for NICs of {nic:#} write {}",
             join(&|(field, rate, _)| format!("{field} is {rate:#}")),
             if found.len() == 1 { "a default" } else { "defaults" },
-            join(&|(field, _, scaled)| format!("{field} = \"{scaled}\"")),
+            join(&|(field, _, scaled)| setting(field, scaled)),
         )
     })
 }
@@ -90,14 +91,14 @@ mod tests {
         assert_eq!(
             found(400, &scheme("dcqcn")),
             [
-                "control.dcqcn: ai is 20 Mb/s, hai is 200 Mb/s: defaults for NICs of 100 Gb/s; in proportion to NICs of 400 Gb/s: \
-              ai = \"80Mbps\", hai = \"800Mbps\" (scheme A)"
+                "control.dcqcn: ai is 20 Mb/s, hai is 200 Mb/s: defaults for NICs of 100 Gb/s; for NICs of 400 Gb/s write \
+              `ai = \"80Mbps\"`, `hai = \"800Mbps\"` (scheme A)"
             ]
         );
         assert_eq!(
             found(800, &scheme("hpcc")),
             [
-                "control.hpcc: ai is 50 Mb/s: a default for NICs of 100 Gb/s; in proportion to NICs of 800 Gb/s: ai = \"400Mbps\" \
+                "control.hpcc: ai is 50 Mb/s: a default for NICs of 100 Gb/s; for NICs of 800 Gb/s write `ai = \"400Mbps\"` \
               (scheme A)"
             ]
         );
@@ -119,7 +120,7 @@ mod tests {
     fn values_that_are_set_and_profiles_are_kept() {
         assert_eq!(found(400, "scheme.A.control.hpcc.ai = \"50Mbps\""), [""; 0]);
         let text = found(400, "scheme.A.control.dcqcn.ai = \"20Mbps\"");
-        assert!(text[0].contains("hai = \"800Mbps\"") && !text[0].contains("ai = \"80Mbps\""), "{text:?}");
+        assert!(text[0].contains("hai = \"800Mbps\"") && !text[0].contains("`ai = \"80Mbps\"`"), "{text:?}");
         assert_eq!(found(400, "scheme.A.control.dcqcn.profile = \"vendor\""), [""; 0]);
         assert_eq!(found(400, "profile = \"ns3\"\nscheme.A.control = \"hpcc\""), [""; 0]);
     }

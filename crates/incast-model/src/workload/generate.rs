@@ -3,6 +3,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
+use super::least_time::too_early;
 use super::members::Members;
 use super::spec::WorkloadSpec;
 use crate::entry::EntryError;
@@ -11,7 +12,7 @@ use crate::flow::FlowSet;
 use crate::memory::Memory;
 use crate::range;
 use crate::tenant::Tenancy;
-use crate::units::Time;
+use crate::units::{Time, ceil3};
 
 /// [`generate_with`] without tenants.
 pub fn generate(
@@ -191,7 +192,7 @@ impl fmt::Display for WorkloadWarning {
     }
 }
 
-/// Warns about starts after the simulation's end, mean sizes far from the load's assumption, and collectives on the network
+/// Warns about an end of the simulation before the flows' ends, mean sizes far from the load's assumption, and collectives on the network
 /// within a server. For loads see [`overload`](super::overload).
 pub fn warnings(
     specs: &[WorkloadSpec],
@@ -202,15 +203,7 @@ pub fn warnings(
 ) -> Vec<WorkloadWarning> {
     let mut warnings = within_servers(specs, fabric, flows);
     warnings.extend(specs.iter().enumerate().filter_map(|(index, _)| off_the_mean(specs, index, base_dir, flows)));
-    for (label, name) in flows.labels.iter().enumerate() {
-        let of_label = || flows.flows.iter().filter(|flow| usize::from(flow.label) == label);
-        let late = of_label().filter(|flow| horizon.is_some_and(|horizon| flow.start >= horizon)).count();
-        if let Some(horizon) = horizon.filter(|_| late > 0) {
-            let message =
-                format!("{late} of {} flows start after the end of the simulation at {horizon}", of_label().count());
-            warnings.push(WorkloadWarning { field: format!("label `{name}`"), message });
-        }
-    }
+    warnings.extend(too_early(fabric, flows, horizon));
     warnings
 }
 
@@ -228,8 +221,8 @@ fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> V
         Some(WorkloadWarning {
             field: format!("workload[{index}].{}", spec.collective()?),
             message: format!(
-                "{share:.0} % of {} stay in one server but go over the fabric: its servers have no NVLink \
-                 (fabric.rail_optimized.nvlink)",
+                "{share:.0} % of {} stay in one server but go over the fabric: its servers have no NVLink; write \
+                 `fabric.rail_optimized.nvlink = {{}}`",
                 if ring { "ring hops" } else { "messages" }
             ),
         })
@@ -254,13 +247,23 @@ fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &F
     let count = sizes().count();
     let realised = sizes().sum::<f64>() / count as f64;
     let ratio = realised / nominal;
-    ((ratio - 1.0).abs() > TOLERATED).then(|| WorkloadWarning {
+    let deviation = (ratio - 1.0).abs();
+    (deviation > TOLERATED).then(|| WorkloadWarning {
         field: format!("{path}.{pattern_name}"),
         message: format!(
             "the mean size of its {count} flows is {realised:.0} B, {ratio:.2} times that of the distribution, \
-             {nominal:.0} B, and so is the load: a longer duration has more of the tail"
+             {nominal:.0} B, and so is the load: a longer duration has more of the tail{}",
+            longer(&specs[index], pattern_name, deviation)
+                .map_or_else(String::new, |time| format!("; write `duration = \"{time}\"`"))
         ),
     })
+}
+
+/// Duration for a third of the tolerated deviation, which shrinks with the square root of the number of flows.
+fn longer(spec: &WorkloadSpec, pattern: &str, deviation: f64) -> Option<Time> {
+    let duration: Time = serde_json::to_value(spec).ok()?[pattern]["duration"].as_str()?.parse().ok()?;
+    let times = 3.0 * deviation / TOLERATED;
+    Some(Time(ceil3((duration.0 as f64 * times * times) as u64)))
 }
 
 #[cfg(test)]
@@ -451,13 +454,18 @@ mod tests {
         let found = |specs: &[WorkloadSpec]| warnings(specs, &fabric, Path::new("."), &flows, None);
         let mean = flows.bytes().0 as f64 / flows.flows.len() as f64;
         let [warning] = &found(&specs)[..] else { panic!("{:?}", found(&specs)) };
+        // A deviation of 10 % needs (deviation / 10 %)^2 times the flows.
+        let times = (mean / 12_658_198.75 - 1.0) / 0.1;
+        let longer = Time((Time::ms(5).0 as f64 * times * times) as u64);
         assert_eq!(
             warning.to_string(),
             format!(
                 "workload[0].poisson: the mean size of its {} flows is {mean:.0} B, {:.2} times that of the \
-                 distribution, 12658199 B, and so is the load: a longer duration has more of the tail",
+                 distribution, 12658199 B, and so is the load: a longer duration has more of the tail; write \
+                 `duration = \"{}\"`",
                 flows.flows.len(),
-                mean / 12_658_198.75
+                mean / 12_658_198.75,
+                Time(ceil3(longer.0)),
             )
         );
         specs.push(specs[0].clone());
@@ -494,8 +502,7 @@ mod tests {
             warnings(&specs, &fabric, Path::new("."), &flows, None)
         };
         // 28 of 32 hops are between neighbours of a server; 7 of 31 receivers are.
-        let rest =
-            "stay in one server but go over the fabric: its servers have no NVLink (fabric.rail_optimized.nvlink)";
+        let rest = "stay in one server but go over the fabric: its servers have no NVLink; write `fabric.rail_optimized.nvlink = {}`";
         let [ring, all_to_all] = &found(None)[..] else { panic!("{:?}", found(None)) };
         assert_eq!(ring.to_string(), format!("workload[0].ring_all_reduce: 88 % of ring hops {rest}"));
         assert_eq!(all_to_all.to_string(), format!("workload[1].all_to_all: 23 % of messages {rest}"));
@@ -507,10 +514,13 @@ mod tests {
         let fabric = star(16, Rate::gbps(100));
         let specs = [background(), bursts(), permutation()];
         let flows = all(&specs, &fabric, 1).unwrap();
-        assert_eq!(warnings(&specs, &fabric, Path::new("."), &flows, Some(Time::ms(1))), []);
+        assert_eq!(warnings(&specs, &fabric, Path::new("."), &flows, Some(Time::ms(100))), []);
         let found = warnings(&specs, &fabric, Path::new("."), &flows, Some(Time(1)));
         let messages: Vec<String> = found.iter().map(ToString::to_string).collect();
-        assert!(messages[0].starts_with("label `poisson`: ") && messages[0].ends_with(" end of the simulation at 1ps"));
+        assert!(
+            messages[0].starts_with("label `poisson`: ")
+                && messages[0].contains(" end of the simulation at 1 ps; write")
+        );
         assert_eq!(messages.len(), 2);
     }
 }

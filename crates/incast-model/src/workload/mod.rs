@@ -14,6 +14,7 @@ mod hosts;
 mod htsim;
 mod incast;
 mod law;
+mod least_time;
 mod list;
 mod locality;
 mod members;

@@ -343,13 +343,13 @@ impl OfferedLoad {
         match &self.sources[..] {
             [Source { path, dial: Some(dial) }] => {
                 let (field, value) = (dial.field(), dial.scaled(worst));
-                let message = format!("{message}; with {field} = {value} no link is offered more than 100 %");
+                let message = format!("{message}; for at most 100 % on every link, write `{field} = {value}`");
                 WorkloadWarning { field: format!("{path}.{field}"), message }
             }
             [Source { path, dial: None }] => WorkloadWarning { field: path.clone(), message },
             _ => {
                 let factor = three_digits(1.0 / worst, f64::floor);
-                let message = format!("{message}; with {factor} times their loads no link is offered more than 100 %");
+                let message = format!("{message}; for at most 100 % on every link, multiply their loads by {factor}");
                 WorkloadWarning { field: "workload".into(), message }
             }
         }

@@ -93,6 +93,7 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
             resume_below(&mut found, params.resume_offset, xoff);
         }
     }
+    by_rate(&mut found, params);
     let resumes = params.resume_offset < params.buffer;
     found.unless(resumes, "resume_offset", params.resume_offset, "less than the buffer");
     if let SchedulerParams::Drr { quanta, strict } = &params.scheduler {
@@ -102,6 +103,24 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
         }
     }
     found
+}
+
+fn by_rate(found: &mut Found, params: &SwitchParams) {
+    let dynamic = matches!(params.pfc_mode, PfcMode::Dynamic { .. });
+    for (index, one) in params.by_rate.iter().enumerate() {
+        let field = |name: &str| format!("by_rate[{index}]{name}");
+        let before = || params.by_rate[..index].iter().filter(|other| other.rate == one.rate);
+        let some = one.headroom.is_some() || one.alpha.is_some();
+        found.unless(some, &field(""), "an entry without a value", "headroom, alpha or both");
+        let twice = before().any(|other| other.max_delay == one.max_delay);
+        found.unless(!twice, &field(".rate"), one.rate, "each pair of rate and max_delay once");
+        if let Some(alpha) = one.alpha {
+            found.unless(dynamic, &field(".alpha"), alpha, "only with switch.pfc_mode.dynamic");
+            let other = before().find_map(|other| other.alpha).filter(|other| *other != alpha);
+            let allowed = other.map(|other| format!("one alpha for each rate, such as {other}"));
+            found.unless(other.is_none(), &field(".alpha"), alpha, &allowed.unwrap_or_default());
+        }
+    }
 }
 
 /// An offset above the threshold prevents a resume before the queue is empty. Reports the non-default parameter.

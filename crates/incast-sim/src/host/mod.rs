@@ -10,5 +10,5 @@ mod turns;
 pub use carrier::Carrier;
 pub use classes::{ClassBy, ClassParams};
 pub(crate) use gates::{Countdown, End, Gates};
-pub use params::{CnpMode, HostParams, NicQueue, PacketParams, RdmaParams, Recovery};
+pub use params::{CnpMode, HostParams, MAX_REORDER, NicQueue, PacketParams, RdmaParams, Recovery};
 pub(crate) use turns::Turns;

@@ -293,7 +293,7 @@ impl Default for RdmaParams {
 }
 
 /// Receivers keep 65535 packets beyond the expected one.
-const MAX_REORDER: u32 = 32_767;
+pub const MAX_REORDER: u32 = 32_767;
 
 impl RdmaParams {
     /// Reordering window in packets (docs/design/network.md, "Loss recovery"); `bdp`: the fabric's largest.

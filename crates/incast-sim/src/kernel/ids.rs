@@ -7,8 +7,10 @@ use super::id_vec::{ids, indices};
 ids! {
     /// Port of a node.
     LocalPort(u16),
-    /// Wire, in the order of the layout.
+    /// Wire among those that end in a partition.
     Line(u32),
+    /// Node in its partition.
+    Member(u32),
     /// Place of a packet that a node stores.
     PacketId(u32),
     /// Queue pair of a host.

@@ -8,6 +8,6 @@ mod wheel;
 
 pub(crate) use event::{Event, MAX_ID, Target, periodic, rank};
 pub(crate) use id_vec::{Id, IdVec, indices};
-pub(crate) use ids::{FlowId, Line, LocalPort, PacketId, PairId, ReceivedId, SentId};
+pub(crate) use ids::{FlowId, Line, LocalPort, Member, PacketId, PairId, ReceivedId, SentId};
 pub(crate) use kind::{Kind, NONE, Range, flag};
 pub(crate) use wheel::EventQueue;

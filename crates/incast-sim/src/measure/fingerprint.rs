@@ -58,6 +58,14 @@ impl Prints {
         self.traffic = self.traffic.wrapping_add(digest);
     }
 
+    /// Adds the events and packets of other nodes.
+    pub(crate) fn add(&mut self, others: &Self) {
+        for (own, other) in self.trajectories.iter_mut().zip(&others.trajectories) {
+            *own = own.wrapping_add(*other); // one of the two is 0: a node has no event elsewhere
+        }
+        self.traffic = self.traffic.wrapping_add(others.traffic);
+    }
+
     pub(crate) fn digest(&self) -> Fingerprint {
         let of_node = |(node, &trajectory): (u64, &u64)| mix(trajectory ^ mix(node));
         let trajectory = (0..).zip(&self.trajectories).map(of_node).fold(0, u64::wrapping_add);

@@ -75,7 +75,7 @@ impl Nodes {
     pub(super) fn wake_for_actions(&mut self) {
         let first = self.actions.first().time;
         if first != u64::MAX {
-            self.out.calendar.wake(NodeId(0), first);
+            self.wake(NodeId(0), first);
         }
     }
 
@@ -89,8 +89,9 @@ impl Nodes {
         self.record();
         self.books.now = due.time;
         self.actions.last = due.time;
-        self.out.counts.events += 1;
-        if let Some(prints) = self.out.prints.as_mut().filter(|_| due.action != Action::Sample) {
+        let out = self.partitions.first();
+        out.counts.events += 1;
+        if let Some(prints) = out.prints.as_mut().filter(|_| due.action != Action::Sample) {
             prints.event(NONE, Event::new(due.time, 0, due.action.target(self.books.steps_taken())));
         }
         match due.action {
@@ -113,22 +114,23 @@ impl Nodes {
     }
 
     pub(super) fn may_be_released(&self) -> bool {
-        self.switches.iter().any(|switch| switch.may_be_released())
+        self.partitions.switches().any(|switch| switch.may_be_released())
     }
 
     pub(super) fn next_time(&self) -> Option<u64> {
-        if self.out.ns3.is_some() {
+        if self.network.config.ns3 {
             return Some(self.books.now); // an event is at hand whenever actions are due
         }
         self.next_event().map(|(event, _)| event.time)
     }
 
     pub(super) fn next_event(&self) -> Option<(Event, NodeId)> {
-        self.places.ids().filter_map(|node| self.next_of(node).map(|event| (event, node))).min()
+        self.layout.spots.ids().filter_map(|node| self.next_of(node).map(|event| (event, node))).min()
     }
 
     pub(super) fn last(&self) -> u64 {
-        let nodes = self.switches.iter().map(|switch| switch.now()).chain(self.hosts.iter().map(|host| host.now()));
+        let hosts = self.partitions.hosts().map(|host| host.now());
+        let nodes = self.partitions.switches().map(|switch| switch.now()).chain(hosts);
         nodes.max().unwrap_or(0).max(self.actions.last)
     }
 }

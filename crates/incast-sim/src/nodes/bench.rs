@@ -12,11 +12,12 @@ use incast_model::units::{Bytes, Rate, Time};
 use super::guards::Guards;
 use super::host::Host;
 use super::out::{Note, Out};
+use super::partition::Partition;
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::{LINK_BITS, Plan};
 use super::run::ANY;
 use super::switch::Switch;
-use super::{Nodes, Place};
+use super::{Cut, Nodes};
 use crate::congestion::{Control, IntRecord, WindowMode};
 use crate::host::{Carrier, PacketParams};
 use crate::kernel::{FlowId, IdVec, Kind, NONE, flag};
@@ -115,12 +116,12 @@ impl Bench {
     pub(super) fn whole(flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Nodes {
         let mut setup = setup(flows);
         change(&mut setup);
-        Nodes::new(setup.checked().and_then(|setup| Network::new(setup.into_inner())).expect("a network"))
+        Nodes::new(setup.checked().and_then(|setup| Network::new(setup.into_inner())).expect("a network"), Cut::Whole)
     }
 
     pub(super) fn switch(flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Self {
         let mut bench = Self::new(flows, change);
-        bench.nodes.hosts.clear();
+        bench.nodes.partitions.keep(None);
         let nodes = bench.nodes.network.fabric.nodes();
         bench.node = NodeId(nodes.iter().position(|node| node.kind == NodeKind::Switch).expect("a switch") as u32);
         bench
@@ -128,26 +129,28 @@ impl Bench {
 
     pub(super) fn host(host: u32, flows: &[Flow], change: impl FnOnce(&mut Setup)) -> Self {
         let mut bench = Self::new(flows, change);
-        bench.nodes.switches.clear();
-        bench.nodes.hosts = vec![bench.nodes.hosts.swap_remove(host as usize)];
         bench.node = bench.nodes.network.fabric.hosts()[host as usize];
-        bench.nodes.places[bench.node] = Place::Host(0);
+        let member = bench.nodes.layout.spots[bench.node].member;
+        bench.nodes.partitions.keep(Some((HostId(host), member)));
         bench
     }
 
     pub(super) fn at_switch<R>(&mut self, act: impl FnOnce(&mut Switch<Guards>, Plan<'_>, &mut Out) -> R) -> R {
-        let Nodes { layout, network, switches, out, .. } = &mut self.nodes;
+        let Nodes { layout, network, partitions, .. } = &mut self.nodes;
+        let Partition { switches, out, .. } = partitions.whole();
         act(&mut switches[0], Plan { layout, network }, out)
     }
 
     pub(super) fn at_host<R>(&mut self, act: impl FnOnce(&mut Host, Plan<'_>, &mut Out) -> R) -> R {
-        let Nodes { layout, network, hosts, out, .. } = &mut self.nodes;
+        let Nodes { layout, network, partitions, .. } = &mut self.nodes;
+        let Partition { hosts, out, .. } = partitions.whole();
         act(&mut hosts[0], Plan { layout, network }, out)
     }
 
     /// `end` in ns.
     pub(super) fn run(&mut self, end: u64) {
-        self.nodes.run_node(self.node, 1000 * end);
+        let Nodes { layout, network, partitions, run, .. } = &mut self.nodes;
+        partitions.run_node(Plan { layout, network }, *run, self.node, 1000 * end);
     }
 
     /// Number in the fabric.
@@ -181,14 +184,13 @@ impl Bench {
 
     fn arrive(&mut self, port: usize, time: u64, packet: Packet, records: &[IntRecord]) {
         let peer = self.nodes.network.fabric.port(self.port(port)).peer;
-        let (plan, out, time) = (self.nodes.layout.ports[peer], &mut self.nodes.out, 1000 * time);
+        let (plan, out, time) = (self.nodes.layout.ports[peer], &mut self.nodes.partitions.whole().out, 1000 * time);
         out.inject(packet.prio, packet.size.into());
         let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
         let mut carried = Carried::default();
         carried.records[..records.len()].copy_from_slice(records);
         out.wires[plan.line].push::<ANY>(time, &plan, &packet, stamp, &mut carried);
-        let window = out.calendar.current();
-        out.inboxes[self.node][window].push(time << LINK_BITS | u64::from(plan.place));
+        out.put_in_inbox(plan.peer, time << LINK_BITS | u64::from(plan.place));
     }
 
     fn packet(&self, frame: Frame) -> Packet {
@@ -234,7 +236,7 @@ impl Bench {
     pub(super) fn packets(&mut self, port: usize) -> Vec<Sent> {
         let line = self.nodes.layout.ports[self.port(port)].line;
         let stride = self.nodes.layout.records;
-        let wire = &mut self.nodes.out.wires[line];
+        let wire = &mut self.nodes.partitions.whole().out.wires[line];
         let mut sent = Vec::new();
         while wire.first() != u64::MAX {
             let (time, mut carried) = (wire.first() - DELAY.0, Carried::default());
@@ -257,7 +259,7 @@ impl Bench {
     /// Begun and ended pauses of the node's queues, in ns.
     pub(super) fn pauses(&self) -> Vec<(u64, Frame)> {
         let prio = |at: usize| (at / self.nodes.network.ports.len()) as u8;
-        let notes = self.nodes.out.notes.iter();
+        let notes = self.out().notes.iter();
         let pauses = notes.filter_map(|noted| match noted.note {
             Note::Pause { at, bytes, .. } => Some((noted.time.0 / 1000, Frame::Xoff(prio(at), bytes))),
             Note::Resume { at } => Some((noted.time.0 / 1000, Frame::Xon(prio(at)))),
@@ -269,7 +271,7 @@ impl Bench {
     /// Time in ns, reason, flow, egress port of the node.
     pub(super) fn drops(&self) -> Vec<(u64, DropReason, Option<u32>, Option<u32>)> {
         let first = self.port(0).0;
-        let notes = self.nodes.out.notes.iter();
+        let notes = self.out().notes.iter();
         let records = notes.filter_map(|noted| match noted.note {
             Note::Drop { record, .. } => Some(record),
             _ => None,
@@ -278,13 +280,21 @@ impl Bench {
         records.map(|one| (one.time.0 / 1000, one.reason, one.flow, one.egress.map(egress))).collect()
     }
 
+    pub(super) fn out(&self) -> &Out {
+        &self.nodes.partitions.iter().next().expect("a partition").out
+    }
+
+    pub(super) fn host_under_test(&self) -> &Host {
+        &self.nodes.partitions.iter().next().expect("a partition").hosts[0]
+    }
+
     pub(super) fn counts(&self) -> Counts {
-        self.nodes.out.counts
+        self.out().counts
     }
 
     /// Has only the fields that the host knows.
     pub(super) fn record(&self, flow: u32) -> FlowRecord {
-        let (host, Nodes { layout, network, .. }) = (&self.nodes.hosts[0], &self.nodes);
+        let (host, Nodes { layout, network, .. }) = (self.host_under_test(), &self.nodes);
         let mut records: IdVec<_, _> = vec![FlowRecord::default(); network.flows.flows.len()].into();
         host.flows.record(&mut records);
         host.record_received(layout, &mut records);

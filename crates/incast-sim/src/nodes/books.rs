@@ -21,6 +21,8 @@ pub(super) struct Books {
     pub(super) faults: Option<Box<Faults>>,
     pub(super) storms: Vec<Storm>,
     pub(super) gates: Countdown,
+    /// Most packets at the end of a window, or after an event.
+    pub(super) peak_packets: u64,
 }
 
 impl Books {
@@ -32,6 +34,7 @@ impl Books {
             faults: network.faults.clone(),
             storms: Vec::new(),
             gates: Countdown::new(&network.flows),
+            peak_packets: 0,
         }
     }
 
@@ -42,9 +45,13 @@ impl Books {
 
 impl Nodes {
     pub(super) fn record(&mut self) {
-        self.out.notes.sort_by_key(|noted| (noted.time, noted.event));
+        if self.partitions.iter().all(|partition| partition.out.notes.is_empty()) {
+            return;
+        }
+        let mut notes: Vec<Noted> = self.partitions.outs().flat_map(|out| out.notes.drain(..)).collect();
+        notes.sort_by_key(|noted| (noted.time, noted.event, noted.note.dropped_at()));
         let recorder = &mut self.books.recorder;
-        for Noted { time, note, .. } in self.out.notes.drain(..) {
+        for Noted { time, note, .. } in notes {
             match note {
                 Note::Pause { at, bytes, culprit } => recorder.pause(at, time, bytes, culprit),
                 Note::Resume { at } => recorder.resume(at, time),
@@ -54,13 +61,14 @@ impl Nodes {
     }
 
     pub(super) fn progress(&self) -> Progress {
+        let (counts, progress) = (self.partitions.counts(), self.partitions.progress());
         Progress {
             now: Time(self.books.now),
-            events: self.out.counts.events,
-            packet_hops: self.out.counts.packet_hops(),
-            flows_done: self.out.progress.done as u64,
+            events: counts.events,
+            packet_hops: counts.packet_hops(),
+            flows_done: progress.done as u64,
             flows: self.books.gates.flows as u64,
-            bytes_acked: self.out.progress.acked,
+            bytes_acked: progress.acked,
             bytes: self.books.gates.bytes,
             end: self.network.end,
         }

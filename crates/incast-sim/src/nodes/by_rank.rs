@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use super::plan::Plan;
 use super::windows::{STRIDE, Watch};
-use super::{Nodes, Place};
+use super::Nodes;
+use super::partition::{NodeMut, Partition};
 use crate::kernel::{Event, FlowId, Target};
 use crate::progress::{Halt, Limits, Progress};
 
@@ -15,25 +16,25 @@ impl Nodes {
         observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Halt {
         let mut watch = Watch::new(limits, observe);
-        self.out.ns3().schedule_next_start(&self.network);
+        self.partitions.whole().out.ns3().schedule_next_start(&self.network);
         loop {
-            if self.out.progress.done == self.books.gates.flows {
+            if self.partitions.whole().out.progress.done == self.books.gates.flows {
                 return Halt::Finished;
             }
-            let Some(event) = self.out.ns3().pop() else { return self.run_dry(limits.horizon) };
+            let Some(event) = self.partitions.whole().out.ns3().pop() else { return self.run_dry(limits.horizon) };
             if let Some(halt) = self.before(&limits, event.time) {
                 return halt;
             }
             self.books.now = event.time;
-            self.out.ns3().rank = event.rank();
+            self.partitions.whole().out.ns3().rank = event.rank();
             self.step_ns3(event);
             self.settle(event);
             let still =
-                matches!(event.target(), Target::Timer(_)) && event.time - self.out.progress.moved > limits.stall;
+                matches!(event.target(), Target::Timer(_)) && event.time - self.partitions.whole().out.progress.moved > limits.stall;
             if still && self.is_stuck() {
                 return Halt::Idle;
             }
-            if self.out.counts.events.is_multiple_of(STRIDE)
+            if self.partitions.whole().out.counts.events.is_multiple_of(STRIDE)
                 && let Some(halt) = self.stops(&mut watch, event.time)
             {
                 return halt;
@@ -60,46 +61,47 @@ impl Nodes {
 
     fn step_ns3(&mut self, event: Event) {
         let plan = Plan { layout: &self.layout, network: &self.network };
-        let host_of = |flow: FlowId| self.network.flow(flow).src.index();
+        let node_of = |flow: FlowId| self.network.fabric.hosts()[self.network.flow(flow).src.index()];
         let node = match event.target() {
-            Target::Arrival(wire) => plan.layout.ports[wire].peer,
+            Target::Arrival(wire) => self.network.fabric.neighbour(wire),
             Target::Port(port) | Target::Wake(port) => plan.node_of(port),
-            Target::Timer(flow) => return self.hosts[host_of(flow)].step_ns3(plan, &mut self.out, event),
+            Target::Timer(flow) => node_of(flow),
             Target::Start(flow) => {
                 if !self.network.hosts.gates.holds(flow) {
-                    let ns3 = self.out.ns3();
+                    let ns3 = self.partitions.whole().out.ns3();
                     ns3.next_flow.0 += 1;
                     ns3.schedule_next_start(&self.network);
                 }
-                return self.hosts[host_of(flow)].step_ns3(plan, &mut self.out, event);
+                node_of(flow)
             }
             other => unreachable!("{other:?} is between events of nodes"),
         };
-        match self.places[node] {
-            Place::Switch(place) => self.switches[place as usize].step_ns3(plan, &mut self.out, event),
-            Place::Host(place) => self.hosts[place as usize].step_ns3(plan, &mut self.out, event),
+        match self.partitions.node_mut(self.layout.spots[node]) {
+            (NodeMut::Switch(switch), out) => switch.step_ns3(plan, out, event),
+            (NodeMut::Host(host), out) => host.step_ns3(plan, out, event),
         }
     }
 
     /// Effects of an event beyond its node.
     fn settle(&mut self, event: Event) {
-        self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.progress.live);
-        if let Some(flow) = self.out.ns3().completed.take() {
+        let Partition { hosts, out, .. } = self.partitions.whole();
+        self.books.peak_packets = self.books.peak_packets.max(out.progress.live as u64);
+        if let Some(flow) = out.ns3().completed.take() {
             // In the HPCC authors' ns-3 the receiver's state dies with the flow at its sender.
             let receiver = self.network.flow(flow).dst.index();
-            self.hosts[receiver].forget_received(self.layout.at_dst[flow]);
+            hosts[receiver].forget_received(self.layout.at_dst[flow]);
         }
-        for (now, flow, end) in std::mem::take(&mut self.out.shared.ends) {
+        for (now, flow, end) in std::mem::take(&mut out.shared.ends) {
             for (started, time) in
                 self.books.gates.report(&self.network.hosts.gates, &self.network.flows, (flow, end, now))
             {
                 let host = self.network.flow(started).src.index();
-                self.hosts[host].flows.open(self.layout.at_src[started], time);
-                self.out.ns3().schedule_start(started, time);
+                hosts[host].flows.open(self.layout.at_src[started], time);
+                out.ns3().schedule_start(started, time);
             }
         }
-        if !self.out.notes.is_empty() {
-            debug_assert!(self.out.notes.iter().all(|noted| noted.time.0 == event.time));
+        if !out.notes.is_empty() {
+            debug_assert!(out.notes.iter().all(|noted| noted.time.0 == event.time));
             self.record();
         }
     }

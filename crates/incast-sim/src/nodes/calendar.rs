@@ -1,7 +1,7 @@
 //! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows. Later work wakes a node in the last of
 //! these windows, with nothing to do yet.
 
-use incast_model::fabric::NodeId;
+use crate::kernel::{Id, Member};
 
 const SLOTS: usize = 1 << u8::BITS;
 
@@ -48,12 +48,12 @@ impl Calendar {
         Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * SLOTS], any: [false; SLOTS] }
     }
 
-    pub(super) fn wake(&mut self, node: NodeId, time: u64) {
+    pub(super) fn wake(&mut self, node: Member, time: u64) {
         self.set(node, ((time - self.end) / self.lookahead).min(SLOTS as u64 - 1) as u8);
     }
 
     #[inline]
-    fn set(&mut self, node: NodeId, ahead: u8) {
+    fn set(&mut self, node: Member, ahead: u8) {
         let slot = usize::from(self.slot.wrapping_add(ahead));
         self.any[slot] = true;
         self.bits[slot * self.words + node.index() / 64] |= 1 << (node.0 % 64);
@@ -61,7 +61,7 @@ impl Calendar {
 
     /// Wakes a node in the last window with a list at the latest.
     #[inline(never)]
-    pub(super) fn wake_for_packet(&mut self, node: NodeId, time: u64) -> Woken {
+    pub(super) fn wake_for_packet(&mut self, node: Member, time: u64) -> Woken {
         let (mut ahead, mut until) = (0, self.end + self.lookahead);
         while time >= until && usize::from(ahead) < INBOXES - 1 {
             (ahead, until) = (ahead + 1, until + self.lookahead);
@@ -77,9 +77,13 @@ impl Calendar {
         (self.slot.wrapping_sub(1) as usize) % INBOXES
     }
 
-    /// Next window with work. Lists its nodes in order and returns its begin and end, or `None` if no work is left.
-    pub(super) fn advance(&mut self, list: &mut Vec<NodeId>) -> Option<(u64, u64)> {
-        let ahead = (0..=u8::MAX).find(|&ahead| self.any[usize::from(self.slot.wrapping_add(ahead))])?;
+    /// Windows before the next one with work; `None` if no work is left.
+    pub(super) fn ahead(&self) -> Option<u8> {
+        (0..=u8::MAX).find(|&ahead| self.any[usize::from(self.slot.wrapping_add(ahead))])
+    }
+
+    /// Passes over `ahead` windows without work. Lists the nodes of the next one in order and returns its begin and end.
+    pub(super) fn advance(&mut self, ahead: u8, list: &mut Vec<Member>) -> (u64, u64) {
         let slot = usize::from(self.slot.wrapping_add(ahead));
         self.any[slot] = false;
         self.slot = self.slot.wrapping_add(ahead).wrapping_add(1);
@@ -89,11 +93,11 @@ impl Calendar {
         for word in 0..self.words {
             let mut bits = std::mem::take(&mut self.bits[slot * self.words + word]);
             while bits != 0 {
-                list.push(NodeId(word as u32 * 64 + bits.trailing_zeros()));
+                list.push(Member(word as u32 * 64 + bits.trailing_zeros()));
                 bits &= bits - 1;
             }
         }
-        Some((begin, self.end))
+        (begin, self.end)
     }
 }
 
@@ -105,14 +109,15 @@ mod tests {
     fn a_packet_wakes_its_receiver_in_its_window_or_in_the_last_with_a_list() {
         let mut calendar = Calendar::new(1, 100);
         // Windows of 100 ps from 0 on: until the end of the window, later packets are in the same list.
-        let woken = [0, 99, 100, 799].map(|time| calendar.wake_for_packet(NodeId(0), time));
+        let woken = [0, 99, 100, 799].map(|time| calendar.wake_for_packet(Member(0), time));
         assert_eq!(woken.map(|woken| (woken.until(), woken.slot())), [(100, 0), (100, 0), (200, 1), (800, 7)]);
         // The eighth window is the last with a list.
-        let late = calendar.wake_for_packet(NodeId(0), 800);
+        let late = calendar.wake_for_packet(Member(0), 800);
         assert_eq!((late.until(), late.slot()), (0, 7));
         let mut awake = Vec::new();
         let mut lists = Vec::new();
-        while let Some((begin, _)) = calendar.advance(&mut awake) {
+        while let Some(ahead) = calendar.ahead() {
+            let (begin, _) = calendar.advance(ahead, &mut awake);
             lists.push((begin, calendar.current()));
         }
         assert_eq!(lists, [(0, 0), (100, 1), (700, 7)]);
@@ -123,17 +128,18 @@ mod tests {
         let mut calendar = Calendar::new(130, 100);
         let mut awake = Vec::new();
         for (node, time) in [(129, 0), (3, 99), (64, 100), (5, 250), (7, 100 * 1000)] {
-            calendar.wake(NodeId(node), time);
+            calendar.wake(Member(node), time);
         }
         let mut seen = Vec::new();
-        while let Some((begin, end)) = calendar.advance(&mut awake) {
+        while let Some(ahead) = calendar.ahead() {
+            let (begin, end) = calendar.advance(ahead, &mut awake);
             assert_eq!(end, begin + 100);
             seen.push((begin, awake.clone()));
-            if awake == [NodeId(7)] && end < 100 * 1000 {
-                calendar.wake(NodeId(7), 100 * 1000); // nothing to do yet
+            if awake == [Member(7)] && end < 100 * 1000 {
+                calendar.wake(Member(7), 100 * 1000); // nothing to do yet
             }
         }
-        assert_eq!(seen[..3], [(0, vec![NodeId(3), NodeId(129)]), (100, vec![NodeId(64)]), (200, vec![NodeId(5)])]);
-        assert_eq!(seen.last(), Some(&(100 * 1000, vec![NodeId(7)])));
+        assert_eq!(seen[..3], [(0, vec![Member(3), Member(129)]), (100, vec![Member(64)]), (200, vec![Member(5)])]);
+        assert_eq!(seen.last(), Some(&(100 * 1000, vec![Member(7)])));
     }
 }

@@ -3,25 +3,34 @@
 use incast_model::fabric::NodeId;
 
 use super::Nodes;
+use super::host::Hosts;
 
 impl Nodes {
+    pub(super) fn wake(&mut self, node: NodeId, time: u64) {
+        let spot = self.layout.spots[node];
+        self.partitions.at(spot).out.calendar.wake(spot.member, time);
+    }
+
     /// Flows behind them start in a later window.
     pub(super) fn open_gates(&mut self) {
         for (node, start) in self.pass_ends() {
-            self.out.calendar.wake(node, start);
+            self.wake(node, start);
         }
     }
 
     pub(super) fn pass_ends(&mut self) -> Vec<(NodeId, u64)> {
+        if self.partitions.iter().all(|partition| partition.out.shared.ends.is_empty()) {
+            return Vec::new();
+        }
         let mut woken = Vec::new();
-        let mut ends = std::mem::take(&mut self.out.shared.ends);
+        let mut ends: Vec<_> = self.partitions.outs().flat_map(|out| out.shared.ends.drain(..)).collect();
         // The last end opens a gate.
-        ends.sort_by_key(|&(now, ..)| now);
+        ends.sort_by_key(|&(now, flow, _)| (now, flow));
         for (now, flow, end) in ends {
             for (started, time) in
                 self.books.gates.report(&self.network.hosts.gates, &self.network.flows, (flow, end, now))
             {
-                let host = &mut self.hosts[self.network.flow(started).src.index()];
+                let host = self.partitions.host_mut(self.network.flow(started).src);
                 host.flows.open(self.layout.at_src[started], time);
                 woken.push((host.node(), time));
             }
@@ -32,8 +41,9 @@ impl Nodes {
     /// Passes turns that the ideal scheduler found at other hosts. Returns nodes and times.
     pub(super) fn give_turns(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
-        for (flow, time) in self.out.shared.turns.drain(..) {
-            let host = &mut self.hosts[self.network.flow(flow).src.index()];
+        let turns: Vec<_> = self.partitions.outs().flat_map(|out| out.shared.turns.drain(..)).collect();
+        for (flow, time) in turns {
+            let host = self.partitions.host_mut(self.network.flow(flow).src);
             host.take_turn(self.layout.at_src[flow], time);
             woken.push((host.node(), time));
         }

@@ -1,13 +1,14 @@
 //! Failures and repairs of links, new routes, and PFC storms: steps of [`crate::network::Faults`] between windows.
 
-use incast_model::fabric::{LinkId, PortId};
+use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 
 use super::out::Dropped;
 use super::plan::Plan;
 use super::run::ANY;
-use super::{Nodes, Place};
-use crate::balance::Balancer;
+use super::Nodes;
+use super::partition::NodeMut;
+use crate::balance::{Balancer, State};
 use crate::kernel::Kind;
 use crate::network::{FaultStep, Faults};
 use crate::outcome::{DropReason, LinkChange};
@@ -33,15 +34,15 @@ impl Nodes {
             self.take_step();
         }
         self.schedule_step(limits.stall);
-        let still = self.books.now - self.out.progress.moved > limits.stall;
+        let still = self.books.now - self.partitions.progress().moved > limits.stall;
         !pending && (self.is_given_up() || still && self.is_stuck())
     }
 
     /// True if nothing was acknowledged since the last call, and no flow can finish.
     fn is_given_up(&mut self) -> bool {
-        let acked = self.out.progress.acked;
+        let acked = self.partitions.progress().acked;
         let idle = self.books.faults.as_mut().is_some_and(|faults| !faults.has_progressed(acked));
-        if !idle || self.hosts.iter().any(|host| host.flows.has_starts()) {
+        if !idle || self.partitions.hosts().any(|host| host.flows.has_starts()) {
             return false;
         }
         self.all_cut_off()
@@ -67,6 +68,7 @@ impl Nodes {
                 changed.into_iter().for_each(|(port, priority, holds)| self.hold(port, priority, holds));
             }
         }
+        self.partitions.deliver(&self.layout, self.run);
         self.books.faults = Some(faults);
     }
 
@@ -76,13 +78,14 @@ impl Nodes {
 
     fn reroute(&mut self, faults: &Faults) {
         self.network.routing.reroute(faults.routes(&self.network.fabric, Time(self.books.now)));
-        let switches = self.switches.iter_mut().map(|switch| switch.balancer());
-        let hosts = self.hosts.iter_mut().map(|host| host.balancer());
-        for (node, balancer) in switches.chain(hosts) {
+        let routing = &self.network.routing;
+        let reroute = |(node, balancer): (NodeId, Option<&mut State>)| {
             if let Some(balancer) = balancer {
-                balancer.rerouted(self.network.routing.groups_of(node));
+                balancer.rerouted(routing.groups_of(node));
             }
-        }
+        };
+        self.partitions.for_each_switch(|switch, _| reroute(switch.balancer()));
+        self.partitions.for_each_host(|host, _| reroute(host.balancer()));
     }
 
     fn fail(&mut self, faults: &mut Faults, links: &[LinkId]) {
@@ -94,29 +97,33 @@ impl Nodes {
         // Now that no dead port is asked to send, drop the packets queued there.
         for port in ports {
             let plan = Plan { layout: &self.layout, network: &self.network };
-            match self.place_of(port) {
-                (Place::Switch(place), local) => self.switches[place as usize].empty(plan, &mut self.out, local),
-                (Place::Host(place), local) => self.hosts[place as usize].empty(plan, &mut self.out, local),
+            let (spot, local) = self.spot_of(port);
+            match self.partitions.node_mut(spot) {
+                (NodeMut::Switch(switch), out) => switch.empty(plan, out, local),
+                (NodeMut::Host(host), out) => host.empty(plan, out, local),
             }
+            self.record();
         }
-        self.record();
     }
 
     /// Packets on the wire are lost; pauses end in both directions.
     fn cut(&mut self, faults: &mut Faults, port: PortId) {
         let now = self.books.now;
-        let (place, local) = self.place_of(port);
         let line = self.layout.ports[port].line;
-        for (packet, in_port) in self.out.wires[line].lose() {
+        let far = self.layout.spots[self.network.fabric.neighbour(port)];
+        let lost = self.partitions.at(far).out.wires[line].lose();
+        let out = self.partitions.first();
+        for (packet, in_port) in lost {
             let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation) || self.network.ports[port].at_host;
             let first = self.network.fabric.ports_of(self.network.fabric.port(port).node).next();
             let ingress = first.filter(|_| !own).map(|first| PortId(first.0 + u32::from(in_port.0)));
             let reason = DropReason::LinkDown;
-            self.out.drop(&self.network, &packet, Dropped { reason, ingress, egress: Some(port), now, event: 0 });
+            out.drop(&self.network, &packet, Dropped { reason, ingress, egress: Some(port), now, event: 0 });
         }
-        let failed = match place {
-            Place::Switch(place) => self.switches[place as usize].fail(&self.network, local, now),
-            Place::Host(place) => self.hosts[place as usize].fail(&self.network, local, now),
+        let (spot, local) = self.spot_of(port);
+        let failed = match self.partitions.node_mut(spot) {
+            (NodeMut::Switch(switch), _) => switch.fail(&self.network, local, now),
+            (NodeMut::Host(host), _) => host.fail(&self.network, local, now),
         };
         self.record();
         faults.free_at[port] = failed.free_at;
@@ -135,21 +142,23 @@ impl Nodes {
         for &port in &ports {
             let now = self.books.now;
             let free_at = faults.free_at[port];
-            match self.place_of(port) {
-                (Place::Switch(place), local) => self.switches[place as usize].repair(local, free_at, now),
-                (Place::Host(place), local) => self.hosts[place as usize].repair(local, free_at, now),
-            }
-        }
-        let plan = Plan { layout: &self.layout, network: &self.network };
-        for &port in &ports {
-            if let (Place::Host(place), local) = self.place_of(port) {
-                self.hosts[place as usize].kick::<ANY>(plan, &mut self.out, local);
+            let (spot, local) = self.spot_of(port);
+            match self.partitions.node_mut(spot).0 {
+                NodeMut::Switch(switch) => switch.repair(local, free_at, now),
+                NodeMut::Host(host) => host.repair(local, free_at, now),
             }
         }
         for &port in &ports {
-            match self.place_of(port) {
-                (Place::Switch(place), local) => self.switches[place as usize].pause_anew(plan, &mut self.out, local),
-                (Place::Host(place), local) => self.hosts[place as usize].pause_anew(plan, &mut self.out, local),
+            let ((spot, local), plan) = (self.spot_of(port), Plan { layout: &self.layout, network: &self.network });
+            if let (NodeMut::Host(host), out) = self.partitions.node_mut(spot) {
+                host.kick::<ANY>(plan, out, local);
+            }
+        }
+        for &port in &ports {
+            let ((spot, local), plan) = (self.spot_of(port), Plan { layout: &self.layout, network: &self.network });
+            match self.partitions.node_mut(spot) {
+                (NodeMut::Switch(switch), out) => switch.pause_anew(plan, out, local),
+                (NodeMut::Host(host), out) => host.pause_anew(plan, out, local),
             }
         }
     }
@@ -159,22 +168,20 @@ impl Nodes {
             self.note_link(link, if share > 0.0 { LinkChange::Silent } else { LinkChange::Clean });
             for port in self.network.ends(&[link]) {
                 let line = self.layout.ports[port].line;
-                self.out.watched = true;
-                self.out.wires[line].set_loss(share, || faults.stream(port));
+                let far = self.layout.spots[self.network.fabric.neighbour(port)];
+                let out = &mut self.partitions.at(far).out;
+                out.watched = true;
+                out.wires[line].set_loss(share, || faults.stream(port));
             }
         }
     }
 
     fn hold(&mut self, port: PortId, priority: u8, holds: bool) {
         let plan = Plan { layout: &self.layout, network: &self.network };
-        let now = self.books.now;
-        match self.place_of(port) {
-            (Place::Switch(place), local) => {
-                self.switches[place as usize].hold(plan, &mut self.out, (local, now), priority, holds);
-            }
-            (Place::Host(place), local) => {
-                self.hosts[place as usize].hold(plan, &mut self.out, (local, now), priority, holds);
-            }
+        let (now, (spot, local)) = (self.books.now, self.spot_of(port));
+        match self.partitions.node_mut(spot) {
+            (NodeMut::Switch(switch), out) => switch.hold(plan, out, (local, now), priority, holds),
+            (NodeMut::Host(host), out) => host.hold(plan, out, (local, now), priority, holds),
         }
     }
 }

@@ -4,7 +4,6 @@
 use incast_model::fabric::PortId;
 use std::collections::VecDeque;
 
-use super::plan::Layout;
 use crate::kernel::{Event, EventQueue, FlowId, Id, IdVec, Line, Target, rank};
 use crate::ns3::{Draws, Rand};
 use crate::plan::Network;
@@ -31,15 +30,15 @@ pub(super) struct Ns3 {
 
 impl Ns3 {
     /// `None` in exact arithmetic.
-    pub(super) fn new(network: &Network, layout: &Layout) -> Option<Box<Self>> {
-        let wires = layout.inward.len();
+    pub(super) fn new(network: &Network, inward: &IdVec<Line, PortId>) -> Option<Box<Self>> {
+        let wires = inward.len();
         network.config.ns3.then(|| {
             Box::new(Self {
                 events: EventQueue::new(network.slot_bits),
                 rank: 0,
                 last_rank: 0,
                 end_rank: vec![0; wires].into(),
-                inward: layout.inward.clone(),
+                inward: inward.clone(),
                 ranks: vec![VecDeque::new(); wires].into(),
                 draws: Draws::new(network.fabric.nodes().len() as u64),
                 rand: network.switches.pint.as_ref().map(|_| Rand::default()),

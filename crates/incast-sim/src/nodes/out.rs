@@ -6,11 +6,12 @@ use incast_model::units::Time;
 use super::calendar::{Calendar, INBOXES, Woken};
 use super::ns3::Ns3;
 use super::packet::{Carried, Packet, PfcFrame, Stamp};
-use super::plan::{LINK_BITS, Plan, PortPlan};
+use super::mail::{Bag, Mail, Post};
+use super::plan::{Far, LINK_BITS, Layout, Plan, PortPlan};
 use super::run::{NS3, has_extras};
 use super::wire::Wire;
 use crate::host::End;
-use crate::kernel::{Event, FlowId, IdVec, Kind, Line, LocalPort, Range, SentId, Target};
+use crate::kernel::{Event, FlowId, IdVec, Kind, Line, LocalPort, Member, Range, SentId, Target};
 use crate::measure::{OnWire, Prints};
 use crate::outcome::{Counts, DropReason, DropRecord, Ledger};
 use crate::plan::Network;
@@ -28,6 +29,14 @@ pub(super) enum Note {
 }
 
 impl Note {
+    /// Node of a drop: actions drop packets of several nodes at one time.
+    pub(super) const fn dropped_at(&self) -> Option<NodeId> {
+        match self {
+            Self::Drop { record, .. } => Some(record.node),
+            _ => None,
+        }
+    }
+
     /// Pauses or resumes a frame's priority in a port's bits of paused priorities. `None`: that changes nothing.
     pub(super) fn of_frame(frame: &PfcFrame, at: usize, paused: &mut u8) -> Option<Self> {
         let before = *paused;
@@ -70,8 +79,8 @@ pub(super) enum Effect {
 
 #[derive(Debug, Default)]
 pub(super) struct RunProgress {
-    /// Packets that exist.
-    pub(super) live: u64,
+    /// Packets made here less packets that ended here.
+    pub(super) live: i64,
     pub(super) done: usize,
     /// Payload in bytes.
     pub(super) acked: u64,
@@ -100,10 +109,13 @@ impl Shared {
 
 #[derive(Debug)]
 pub(super) struct Out {
-    /// In the order of [`Layout::inward`](super::plan::Layout::inward).
+    /// Wires that end in the partition, and the ports that send into them.
     pub(super) wires: IdVec<Line, Wire>,
+    pub(super) inward: IdVec<Line, PortId>,
     /// Arrivals at a switch, by window: time and the wire's place there in one number, in any order.
-    pub(super) inboxes: IdVec<NodeId, [Vec<u64>; INBOXES]>,
+    inboxes: IdVec<Member, [Vec<u64>; INBOXES]>,
+    /// To other partitions; empty if there is one.
+    pub(super) post: Post,
     pub(super) calendar: Calendar,
     pub(super) notes: Vec<Noted>,
     pub(super) counts: Counts,
@@ -126,14 +138,15 @@ pub(super) struct Out {
 }
 
 impl Out {
-    pub(super) fn new(plan: Plan<'_>) -> Self {
+    /// `inward`: by partition, here and for the number of partitions; `members`: nodes of this one.
+    pub(super) fn new(plan: Plan<'_>, inward: IdVec<Line, PortId>, members: usize, partitions: usize) -> Self {
         let Plan { layout, network } = plan;
-        let wires = layout.inward.iter().map(|_| Wire::new(layout.records, network.faults.is_some())).collect();
         let nodes = network.fabric.nodes().len();
         Self {
-            wires,
-            inboxes: vec![Default::default(); nodes].into(),
-            calendar: Calendar::new(nodes, layout.window.max(1)),
+            wires: inward.iter().map(|_| Wire::new(layout.records, network.faults.is_some())).collect(),
+            inboxes: vec![Default::default(); members].into(),
+            post: Post::new(partitions),
+            calendar: Calendar::new(members, layout.window.max(1)),
             notes: Vec::new(),
             counts: Counts::default(),
             ledger: Ledger::default(),
@@ -144,7 +157,8 @@ impl Out {
             matching: network.hosts.transports.of_flows.is_ideal().then(Box::default),
             effects: Vec::new(),
             carried: Carried::default(),
-            ns3: Ns3::new(network, layout),
+            ns3: Ns3::new(network, &inward),
+            inward,
         }
     }
 
@@ -170,6 +184,7 @@ impl Out {
     #[inline(always)]
     pub(super) fn send<const RUN: u8>(
         &mut self,
+        (all, port): (Plan<'_>, PortId),
         (plan, woken): (&PortPlan, &mut Woken),
         seen: u64,
         packet: &Packet,
@@ -180,10 +195,14 @@ impl Out {
         if RUN == NS3 {
             self.ns3().send(line, time);
         } else {
+            if plan.far == Far::Away {
+                let to = all.layout.spots[all.network.fabric.neighbour(port)].partition;
+                return self.post.put::<RUN>(to, Mail { time, port, packet: *packet, stamp }, &mut self.carried);
+            }
             if time >= woken.until() {
                 *woken = self.calendar.wake_for_packet(plan.peer, time);
             }
-            if plan.to_switch {
+            if plan.far == Far::Switch {
                 let inbox = &mut self.inboxes[plan.peer][woken.slot()];
                 inbox.push(time << LINK_BITS | u64::from(plan.place));
             }
@@ -191,8 +210,32 @@ impl Out {
         self.wires[line].push::<RUN>(time, plan, packet, stamp, &mut self.carried);
     }
 
+    /// Puts packets of another partition on their wires. `is_switch`: for each node here.
+    pub(super) fn receive<const RUN: u8>(
+        &mut self,
+        layout: &Layout,
+        bag: &mut Bag,
+        is_switch: impl Fn(Member) -> bool,
+    ) {
+        while let Some(Mail { time, port, packet, stamp }) = bag.take::<RUN>(&mut self.carried) {
+            let plan = &layout.ports[port];
+            let woken = self.calendar.wake_for_packet(plan.peer, time);
+            if is_switch(plan.peer) {
+                self.inboxes[plan.peer][woken.slot()].push(time << LINK_BITS | u64::from(plan.place));
+            }
+            self.wires[plan.line].push::<RUN>(time, plan, &packet, stamp, &mut self.carried);
+        }
+    }
+
+    /// In the current window.
+    #[cfg(test)]
+    pub(super) fn put_in_inbox(&mut self, node: Member, key: u64) {
+        let window = self.calendar.current();
+        self.inboxes[node][window].push(key);
+    }
+
     #[inline]
-    pub(super) fn take_inbox(&mut self, node: NodeId, arrivals: &mut Vec<u64>) {
+    pub(super) fn take_inbox(&mut self, node: Member, arrivals: &mut Vec<u64>) {
         let inbox = &mut self.inboxes[node][self.calendar.current()];
         if arrivals.is_empty() {
             std::mem::swap(inbox, arrivals);
@@ -221,7 +264,7 @@ impl Out {
     #[cold]
     #[inline(never)]
     fn watch(&mut self, plan: Plan<'_>, (node, line): (NodeId, Line), now: u64) {
-        let wire = plan.layout.inward[line];
+        let wire = self.inward[line];
         let event = Event::new(now, 0, Target::Arrival(wire));
         let packet = *self.wires[line].front();
         let Packet { kind, flow, seq, size, prio, in_prio, flags, .. } = packet;

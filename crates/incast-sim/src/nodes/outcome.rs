@@ -6,11 +6,12 @@ use incast_model::units::Time;
 use super::guards::records_in_order;
 use super::lane::Lane;
 use super::packet::Packet;
-use super::{Nodes, Place};
+use super::Nodes;
+use super::partition::Node;
 use crate::deadlock::deadlock;
 use crate::kernel::Kind;
 use crate::measure::{QueueHistogram, Waits};
-use crate::outcome::{FlowRecord, IsolationRecord, Ledger, Outcome, PortRecord, Stop};
+use crate::outcome::{Counts, FlowRecord, IsolationRecord, Ledger, Outcome, PortRecord, Stop};
 use crate::progress::Halt;
 
 /// Most unfinished flows in a list.
@@ -22,7 +23,7 @@ impl Nodes {
         let mut detector = std::mem::take(&mut self.books.detector);
         detector.look(&self, now);
         debug_assert!(
-            self.switches.iter().all(|switch| switch.balances()),
+            self.partitions.switches().all(|switch| switch.balances()),
             "a counter has other bytes than its packets"
         );
         let flows = self.flow_records();
@@ -31,9 +32,11 @@ impl Nodes {
         let (pairs, hypervisors) = self.pair_records();
         let (stop, cut_off, ports) = (self.explain(halt, &flows), self.cut_off(), self.port_records());
         let (ledger, isolations) = (self.close_ledger(), self.isolation_records());
-        let (recorder, mut counts) = (self.books.recorder, self.out.counts);
-        counts.peak_packets = counts.peak_packets.max(self.out.progress.live);
-        let histograms = self.switches.into_iter().flat_map(|switch| {
+        self.note_peak();
+        let recorder = self.books.recorder;
+        let counts = Counts { peak_packets: self.books.peak_packets, ..self.partitions.counts() };
+        let fingerprint = self.partitions.fingerprint();
+        let histograms = self.partitions.into_switches().flat_map(|switch| {
             let ports = switch.ports.into_iter().map(|port| port.number);
             ports.zip(switch.lengths.close(now.0)).map(|(port, time_in_bin)| QueueHistogram { port, time_in_bin })
         });
@@ -60,12 +63,12 @@ impl Nodes {
             pair_samples: recorder.pairs,
             hypervisors,
             histograms,
-            fingerprint: self.out.prints.map(|prints| prints.digest()),
+            fingerprint,
         }
     }
 
     fn explain(&self, halt: Halt, flows: &[FlowRecord]) -> Stop {
-        let unfinished = (self.books.gates.flows - self.out.progress.done) as u32;
+        let unfinished = (self.books.gates.flows - self.partitions.progress().done) as u32;
         match halt {
             Halt::Finished => Stop::Finished,
             Halt::Budget => Stop::Budget { unfinished },
@@ -83,8 +86,8 @@ impl Nodes {
         for flow in self.network.flow_ids() {
             records[flow].cancelled = self.books.gates.is_cancelled(flow);
         }
-        self.hosts.iter().for_each(|host| host.flows.record(&mut records));
-        self.hosts.iter().for_each(|host| host.record_received(&self.layout, &mut records));
+        self.partitions.hosts().for_each(|host| host.flows.record(&mut records));
+        self.partitions.hosts().for_each(|host| host.record_received(&self.layout, &mut records));
         records.into_iter().collect()
     }
 
@@ -94,27 +97,25 @@ impl Nodes {
             return Vec::new();
         }
         let mut all = vec![Waits::default(); self.network.flows.flows.len()];
-        for switch in &mut self.switches {
-            switch.close_waits(&self.network, self.books.now, &mut all);
-        }
-        for host in &mut self.hosts {
-            host.close_waits(&self.network, self.books.now, &mut all);
-        }
+        let now = self.books.now;
+        self.partitions.for_each_switch(|switch, _| switch.close_waits(&self.network, now, &mut all));
+        self.partitions.for_each_host(|host, _| host.close_waits(&self.network, now, &mut all));
         all
     }
 
     fn isolation_records(&self) -> Vec<IsolationRecord> {
-        let switches = self.switches.iter().filter_map(|switch| switch.isolation_table());
-        records_in_order(switches.chain(self.hosts.iter().filter_map(|host| host.isolation_table())))
+        let switches = self.partitions.switches().filter_map(|switch| switch.isolation_table());
+        records_in_order(switches.chain(self.partitions.hosts().filter_map(|host| host.isolation_table())))
     }
 
     /// With packets in queues and on wires.
     fn close_ledger(&self) -> Ledger {
-        let out = &self.out;
-        let mut ledger = out.ledger;
-        let on_wires = out.wires.iter().flat_map(|wire| wire.packets()).map(|(_, packet)| packet);
-        let queued = self.switches.iter().flat_map(|switch| switch.packets());
-        let at_hosts = self.hosts.iter().flat_map(|host| host.packets());
+        let mut ledger = Ledger::default();
+        self.partitions.iter().for_each(|partition| ledger.add(&partition.out.ledger));
+        let wires = self.partitions.iter().flat_map(|partition| &partition.out.wires);
+        let on_wires = wires.flat_map(|wire| wire.packets()).map(|(_, packet)| packet);
+        let queued = self.partitions.switches().flat_map(|switch| switch.packets());
+        let at_hosts = self.partitions.hosts().flat_map(|host| host.packets());
         for Packet { prio, size, .. } in
             on_wires.filter(|packet| packet.kind != Kind::Lost).chain(queued).chain(at_hosts)
         {
@@ -135,9 +136,9 @@ impl Nodes {
     }
 
     fn port_record(&self, port: PortId, priority: u8) -> PortRecord {
-        let (Lane { queue, ingress }, marks) = match self.place_of(port) {
-            (Place::Switch(place), local) => self.switches[place as usize].ports[local].lane_and_marks(priority),
-            (Place::Host(place), local) => (self.hosts[place as usize].lane(local, priority), 0),
+        let (Lane { queue, ingress }, marks) = match self.node_of(port) {
+            (Node::Switch(switch), local) => switch.ports[local].lane_and_marks(priority),
+            (Node::Host(host), local) => (host.lane(local, priority), 0),
         };
         let (at, recorder) = (self.network.at(port, priority), &self.books.recorder);
         PortRecord {

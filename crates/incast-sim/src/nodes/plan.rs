@@ -3,11 +3,12 @@
 use incast_model::fabric::{HostId, NodeId, NodeKind, PortId};
 use incast_model::units::Time;
 
-use super::local::gates_are_local;
+use super::cut::Cut;
+use super::order::Order;
 use super::packet::Packet;
 use super::run::{NS3, has_extras, has_transports};
 use crate::host::Carrier;
-use crate::kernel::{FlowId, IdVec, Kind, Line, LocalPort, ReceivedId, SentId, flag};
+use crate::kernel::{FlowId, IdVec, Kind, Line, LocalPort, Member, ReceivedId, SentId, flag};
 use crate::plan::Network;
 
 /// Low bits of a key: link or port of a node. The time is above.
@@ -27,13 +28,13 @@ pub(super) struct PortPlan {
     pub(super) delay: u64,
     /// 0 if not an integer, or if gaps follow packets.
     pub(super) ps_per_byte: u64,
-    pub(super) peer: NodeId,
+    pub(super) peer: Member,
     pub(super) peer_port: LocalPort,
     /// As [`crate::plan::Port::cut`].
     pub(super) cut: u16,
     /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,
-    pub(super) to_switch: bool,
+    pub(super) far: Far,
     /// Wire, and its number among those that end at the same node.
     pub(super) line: Line,
     pub(super) place: u16,
@@ -46,14 +47,30 @@ impl PortPlan {
     pub(super) const NONE: Self = Self {
         delay: 0,
         ps_per_byte: 0,
-        peer: NodeId(0),
+        peer: Member(0),
         peer_port: LocalPort(0),
         cut: 0,
         speeds_up: false,
-        to_switch: false,
+        far: Far::Host,
         line: Line(0),
         place: 0,
     };
+}
+
+/// Node at the far end of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Far {
+    Host,
+    Switch,
+    /// In another partition.
+    Away,
+}
+
+/// Place of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) partition: u32,
+    pub(super) member: Member,
 }
 
 /// Fabric and flows as nodes use them.
@@ -61,9 +78,9 @@ impl PortPlan {
 pub(super) struct Layout {
     pub(super) ports: IdVec<PortId, PortPlan>,
     pub(super) first_port: IdVec<NodeId, PortId>,
-    /// Wires by egress port, ordered by the node where they end; first wire of each node, with one more entry at the end.
-    pub(super) inward: IdVec<Line, PortId>,
-    pub(super) first_inward: Vec<u32>,
+    pub(super) spots: IdVec<NodeId, Spot>,
+    /// First wire that ends at a node. The wires of a partition are in the order of its nodes.
+    first_inward: IdVec<NodeId, Line>,
     pub(super) at_src: IdVec<FlowId, SentId>,
     pub(super) at_dst: IdVec<FlowId, ReceivedId>,
     pub(super) sent: IdVec<HostId, IdVec<SentId, FlowId>>,
@@ -82,9 +99,13 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(network: &Network) -> Self {
+    /// Returns the wires that end in each partition, by egress port.
+    pub(super) fn new(network: &Network, cut: Cut) -> (Self, Vec<IdVec<Line, PortId>>) {
         let fabric = &network.fabric;
         let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
+        let order = Order::new(network);
+        let whole = order.one_by_one || network.config.ns3;
+        let spots = spots(&if whole { Cut::Whole } else { cut }.partitions(network));
         let first = |node| fabric.ports_of(node).next().expect("a node of a connected graph has a port");
         let underrun = network.config.switch.underrun;
         let mut ports: IdVec<PortId, PortPlan> = network
@@ -98,75 +119,86 @@ impl Layout {
                 let gapless = network.config.packets.gap.0 == 0;
                 let ps_per_byte = if gapless { state.ps_per_byte.into() } else { 0 };
                 let (delay, cut) = (state.delay, state.cut);
-                let to_switch = fabric.node(peer).kind == NodeKind::Switch;
-                PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, to_switch, line: Line(0), place: 0 }
+                let away = spots[peer].partition != spots[fabric.port(port).node].partition;
+                let far = match fabric.node(peer).kind {
+                    _ if away => Far::Away,
+                    NodeKind::Switch => Far::Switch,
+                    NodeKind::Host => Far::Host,
+                };
+                let peer = spots[peer].member;
+                PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, far, line: Line(0), place: 0 }
             })
             .collect();
-        let (mut inward, mut first_inward) = (Vec::new(), vec![0]);
+        let partitions = spots.iter().map(|spot| spot.partition + 1).max().unwrap_or(1);
+        let mut inward: Vec<IdVec<Line, PortId>> = vec![IdVec::new(); partitions as usize];
+        let mut first_inward = IdVec::new();
         for node in nodes.clone() {
-            let begin = inward.len();
-            inward.extend(fabric.ports_of(node).map(|port| network.ports[port].peer));
-            inward[begin..].sort_unstable();
-            first_inward.push(inward.len() as u32);
+            let wires = &mut inward[spots[node].partition as usize];
+            let mut own: Vec<PortId> = fabric.ports_of(node).map(|port| network.ports[port].peer).collect();
+            own.sort_unstable();
+            first_inward.push(Line(wires.len() as u32));
+            for (place, port) in (0u16..).zip(own) {
+                (ports[port].line, ports[port].place) = (wires.push(port), place);
+            }
         }
-        for (line, &port) in (0u32..).zip(&inward) {
-            let plan = &mut ports[port];
-            (plan.line, plan.place) = (Line(line), (line - first_inward[plan.peer.index()]) as u16);
-        }
-        let packets = &network.config.packets;
-        let ack = packets.ack.0.max(packets.min_ack.0);
-        let others = packets.control.0.min(packets.segment_header.0);
-        let least = packets.pfc.0.min(ack).min(packets.cnp.0).min(packets.data_header.0).min(others);
-        let seen = |(port, plan): (PortId, &PortPlan)| plan.delay + network.wire_time(port, least.min(plan.cut.into()));
         let has_int = network.hosts.controls.iter().any(|control| control.flags & flag::INT != 0);
         let hosts = fabric.hosts().len();
         let mut sent: IdVec<HostId, IdVec<SentId, FlowId>> = vec![IdVec::new(); hosts].into();
         let mut received: IdVec<HostId, IdVec<ReceivedId, FlowId>> = vec![IdVec::new(); hosts].into();
         let at_src = network.flow_ids().map(|flow| sent[network.flow(flow).src].push(flow)).collect();
         let at_dst = network.flow_ids().map(|flow| received[network.flow(flow).dst].push(flow)).collect();
-        let local = !network.config.ns3 && !network.flows.gates.is_empty() && gates_are_local(&network.flows);
-        let mut gates: IdVec<HostId, Vec<u32>> = vec![Vec::new(); if local { hosts } else { 0 }].into();
-        for (number, gate) in (0u32..).zip(network.flows.gates.iter().filter(|_| local)) {
+        let mut gates: IdVec<HostId, Vec<u32>> = vec![Vec::new(); if order.gates_are_local { hosts } else { 0 }].into();
+        for (number, gate) in (0u32..).zip(network.flows.gates.iter().filter(|_| order.gates_are_local)) {
             if let Some(&flow) = gate.starts.first() {
                 gates[network.flow(FlowId(flow)).src].push(number);
             }
         }
-        let lookahead = ports.numbered().map(seen).min().unwrap_or(1);
-        let soonest = network.flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
-        let hold = network.switches.isolation.as_ref().map_or(u64::MAX, |isolation| isolation.params.hold.0.max(1));
-        let ideal = network.hosts.transports.of_flows.is_ideal();
-        let neighbours = network.hosts.hypervisors.as_ref().is_some_and(|all| all.rules.params.sees_neighbours());
-        Self {
+        let layout = Self {
             gates,
-            window: lookahead.min(hold),
-            one_by_one: soonest < lookahead.min(hold) || !network.flows.rounds.is_empty() || neighbours || ideal,
-            neighbours,
+            window: order.window,
+            one_by_one: order.one_by_one,
+            neighbours: order.neighbours,
             ports,
             first_port: nodes.map(first).collect(),
-            inward: inward.into(),
+            spots,
             first_inward,
             at_src,
             at_dst,
             sent,
             received,
             records: if has_int {
-                usize::from(packets.int_records)
+                usize::from(network.config.packets.int_records)
             } else {
                 usize::from(network.switches.pint.is_some())
             },
-        }
+        };
+        (layout, inward)
     }
 }
 
+/// `partitions`: by node.
+fn spots(partitions: &IdVec<NodeId, u32>) -> IdVec<NodeId, Spot> {
+    let mut members = Vec::new();
+    let spot = |&partition: &u32| {
+        members.resize(members.len().max(partition as usize + 1), 0);
+        let member = Member(members[partition as usize]);
+        members[partition as usize] += 1;
+        Spot { partition, member }
+    };
+    partitions.iter().map(spot).collect()
+}
+
 impl Layout {
-    pub(super) fn lines(&self, node: NodeId) -> impl Iterator<Item = Line> + use<> {
-        (self.first_inward[node.index()]..self.first_inward[node.index() + 1]).map(Line)
+    /// `ports`: number of the node's ports.
+    pub(super) fn lines(&self, node: NodeId, ports: usize) -> impl Iterator<Item = Line> + use<> {
+        let first = self.first_inward[node].0;
+        (first..first + ports as u32).map(Line)
     }
 
     /// `place`: number among the wires that end at the node.
     #[inline]
     pub(super) fn line(&self, node: NodeId, place: u32) -> Line {
-        Line(self.first_inward[node.index()] + place)
+        Line(self.first_inward[node].0 + place)
     }
 
     #[inline]

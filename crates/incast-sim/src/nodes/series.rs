@@ -1,5 +1,6 @@
 //! Time series: samples of all nodes.
 
+use incast_model::fabric::HostId;
 use incast_model::units::Time;
 
 use super::Nodes;
@@ -37,10 +38,10 @@ impl Nodes {
     /// Nodes must have handled everything before.
     pub(super) fn sample(&mut self) {
         let time = Time(self.books.now);
-        for port in self.switches.iter().flat_map(|switch| &switch.ports) {
+        for port in self.partitions.switches().flat_map(|switch| &switch.ports) {
             self.books.recorder.sample_queue(time, port.number, port.queued, port.sent());
         }
-        let mut active: Vec<RateSample> = self.hosts.iter().flat_map(|host| host.samples(time)).collect();
+        let mut active: Vec<RateSample> = self.partitions.hosts().flat_map(|host| host.samples(time)).collect();
         if self.network.hosts.transports.of_flows.leaves_unacknowledged() {
             self.sample_unacknowledged(&mut active);
         }
@@ -54,11 +55,11 @@ impl Nodes {
     fn sample_unacknowledged(&mut self, active: &mut Vec<RateSample>) {
         let plan = Plan { layout: &self.layout, network: &self.network };
         for sample in active.iter_mut() {
-            sample.acked += arrived_bytes(&self.hosts, plan, FlowId(sample.flow));
+            sample.acked += arrived_bytes(&self.partitions, plan, FlowId(sample.flow));
         }
         let time = Time(self.books.now);
-        for place in 0..self.hosts.len() {
-            let late = Host::late(&mut self.hosts, place, plan, self.books.now).into_iter();
+        for host in (0..self.network.fabric.hosts().len() as u32).map(HostId) {
+            let late = Host::late(&mut self.partitions, host, plan, self.books.now).into_iter();
             active.extend(late.map(|(flow, acked)| RateSample {
                 time,
                 flow: flow.0,

@@ -3,7 +3,9 @@
 use incast_model::fabric::{Fabric, NodeId, NodeKind, PortId};
 use incast_model::units::Time;
 
-use super::{Nodes, Place};
+use super::Nodes;
+use super::partition::Node;
+use super::plan::{Plan, Spot};
 use crate::deadlock::{Paused, Snapshot};
 use crate::kernel::{FlowId, LocalPort};
 use crate::outcome::{CutOff, QueueRef};
@@ -14,31 +16,37 @@ use crate::switch::{Buffer, Ingress};
 const NAMED: usize = 100;
 
 impl Nodes {
-    pub(super) fn place_of(&self, port: PortId) -> (Place, LocalPort) {
+    /// Place of the node, and the port there.
+    pub(super) fn spot_of(&self, port: PortId) -> (Spot, LocalPort) {
         let port = self.network.fabric.port(port);
-        (self.places[port.node], LocalPort(port.local as u16))
+        (self.layout.spots[port.node], LocalPort(port.local as u16))
+    }
+
+    pub(super) fn node_of(&self, port: PortId) -> (Node<'_>, LocalPort) {
+        let (spot, local) = self.spot_of(port);
+        (self.partitions.node(spot), local)
     }
 
     fn is_paused_by_switch(&self, port: PortId, priority: u8) -> bool {
-        match self.place_of(self.network.fabric.port(port).peer) {
-            (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(priority).paused,
-            (Place::Host(_), _) => false,
+        match self.node_of(self.network.fabric.port(port).peer) {
+            (Node::Switch(switch), local) => switch.ports[local].ingress(priority).paused,
+            (Node::Host(_), _) => false,
         }
     }
 
     /// True if the far end holds the priority in a PFC storm; false if a watchdog lets the packets leave.
     fn is_held(&self, port: PortId, priority: u8) -> bool {
-        let held = match self.place_of(self.network.ports[port].peer) {
-            (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(priority).held,
-            (Place::Host(place), local) => self.hosts[place as usize].holds(local, priority),
+        let held = match self.node_of(self.network.ports[port].peer) {
+            (Node::Switch(switch), local) => switch.ports[local].ingress(priority).held,
+            (Node::Host(host), local) => host.holds(local, priority),
         };
         // With tags on the wire, packets queue under other priorities than those followed here.
         if !held || self.network.tags_on_the_wire() {
             return false;
         }
-        match self.place_of(port) {
-            (Place::Switch(place), local) => self.switches[place as usize].keeps(local, priority),
-            (Place::Host(place), local) => self.hosts[place as usize].is_paused(local, priority),
+        match self.node_of(port) {
+            (Node::Switch(switch), local) => switch.keeps(local, priority),
+            (Node::Host(host), local) => host.is_paused(local, priority),
         }
     }
 
@@ -47,7 +55,7 @@ impl Nodes {
         let Some(faults) = &self.books.faults else { return Vec::new() };
         let is_held = |port, priority| self.is_held(port, priority);
         let reach = Reach { network: &self.network, faults, is_held: &is_held };
-        let mut flows: Vec<(FlowId, PortId)> = self.hosts.iter().flat_map(|host| host.under_way()).collect();
+        let mut flows: Vec<(FlowId, PortId)> = self.partitions.hosts().flat_map(|host| host.under_way()).collect();
         flows.sort_unstable();
         flows.into_iter().map(|(flow, port)| reach.obstacle(flow, port)).collect()
     }
@@ -68,10 +76,10 @@ impl Snapshot for Nodes {
 
     fn paused(&self) -> Vec<Paused> {
         let lossless = self.network.config.queues.lossless;
-        let of_switches = self.switches.iter().flat_map(|switch| &switch.ports);
+        let of_switches = self.partitions.switches().flat_map(|switch| &switch.ports);
         let of_switches = of_switches.filter(|port| port.paused != 0 && !port.down);
         let of_switches = of_switches.map(|port| (port.number, port.paused & port.waiting, false));
-        let of_hosts = self.hosts.iter().flat_map(|host| host.pauses()).map(|(port, paused)| (port, paused, true));
+        let of_hosts = self.partitions.hosts().flat_map(|host| host.pauses()).map(|(port, paused)| (port, paused, true));
         let mut found = Vec::new();
         for (port, paused, at_host) in of_switches.chain(of_hosts).filter(|(_, paused, _)| paused & lossless != 0) {
             for priority in (1..8u8).filter(|prio| paused & lossless & 1 << prio != 0) {
@@ -89,8 +97,7 @@ impl Snapshot for Nodes {
     }
 
     fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)> {
-        let (Place::Switch(place), local) = self.place_of(queue.port) else { return Vec::new() };
-        let switch = &self.switches[place as usize];
+        let (Node::Switch(switch), local) = self.node_of(queue.port) else { return Vec::new() };
         let counter = |(port, priority, size): (LocalPort, u8, u32)| {
             (QueueRef { port: switch.ports[port].number, priority }, size)
         };
@@ -98,27 +105,28 @@ impl Snapshot for Nodes {
     }
 
     fn bytes(&self, queue: QueueRef) -> u64 {
-        let (Place::Switch(place), local) = self.place_of(queue.port) else { return 0 };
-        self.switches[place as usize].ports[local].lanes[usize::from(queue.priority)].queue.bytes.into()
+        let (Node::Switch(switch), local) = self.node_of(queue.port) else { return 0 };
+        switch.ports[local].lanes[usize::from(queue.priority)].queue.bytes.into()
     }
 
     fn is_in_flight(&self, queue: QueueRef) -> bool {
+        let plan = Plan { layout: &self.layout, network: &self.network };
         let line = self.layout.ports[queue.port].line;
-        self.out.wires[line].packets().any(|(_, packet)| packet.prio == queue.priority)
+        self.partitions.wires_to(plan, queue.port)[line].packets().any(|(_, packet)| packet.prio == queue.priority)
     }
 
     fn ingress(&self, counter: QueueRef) -> &Ingress {
-        match self.place_of(counter.port) {
-            (Place::Switch(place), local) => self.switches[place as usize].ports[local].ingress(counter.priority),
-            (Place::Host(_), _) => unreachable!("hosts have no counters"),
+        match self.node_of(counter.port) {
+            (Node::Switch(switch), local) => switch.ports[local].ingress(counter.priority),
+            (Node::Host(_), _) => unreachable!("hosts have no counters"),
         }
     }
 
     fn buffer(&self, switch: NodeId) -> &Buffer {
         debug_assert!(self.network.fabric.node(switch).kind == NodeKind::Switch);
-        match self.places[switch] {
-            Place::Switch(place) => &self.switches[place as usize].buffer,
-            Place::Host(_) => unreachable!("only switches have a buffer"),
+        match self.partitions.node(self.layout.spots[switch]) {
+            Node::Switch(switch) => &switch.buffer,
+            Node::Host(_) => unreachable!("only switches have a buffer"),
         }
     }
 }

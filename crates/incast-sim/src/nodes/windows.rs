@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 
 use super::actions::Due;
 use super::plan::Plan;
-use super::{Nodes, Place};
+use super::Nodes;
+use super::partition::NodeMut;
 use crate::deadlock::deadlock;
 use crate::kernel::{Event, Id, IdVec, Target};
 use crate::outcome::Outcome;
@@ -80,26 +81,26 @@ impl Nodes {
 
     fn run_in_windows(&mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Halt {
         let mut watch = Watch::new(limits, observe);
-        let mut awake = Vec::new();
         self.take_first_steps(limits.stall);
         self.wake_for_actions();
         loop {
-            if self.out.progress.done == self.books.gates.flows {
+            let moved = self.partitions.progress();
+            if moved.done == self.books.gates.flows {
                 return Halt::Finished;
             }
-            let Some((begin, end)) = self.out.calendar.advance(&mut awake) else {
+            let Some((begin, end)) = self.partitions.advance() else {
                 return self.run_dry(limits.horizon);
             };
             if let Some(halt) = self.act_before(begin, &limits) {
                 return halt;
             }
-            let still = end.saturating_sub(self.out.progress.moved) > limits.stall;
+            let still = end.saturating_sub(moved.moved) > limits.stall;
             let halt = if self.layout.one_by_one || still || end > limits.horizon || self.may_end(end) {
-                self.event_by_event(&limits, &mut awake, end)
+                self.event_by_event(&limits, end)
             } else {
-                self.window(&limits, &mut awake, (begin, end))
+                self.window(&limits, (begin, end))
             };
-            self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.progress.live);
+            self.note_peak();
             if let Some(halt) = halt.or_else(|| self.stops(&mut watch, end)) {
                 return halt;
             }
@@ -153,7 +154,8 @@ impl Nodes {
             let own = self.layout.at_src[self.completing];
             let plan = Plan { layout: &self.layout, network: &self.network };
             let cancelled = self.books.gates.is_cancelled(self.completing);
-            if !cancelled && !self.hosts[flow.src.index()].completes_before(plan, &self.out, own, end) {
+            let (host, out) = self.partitions.host_and_out(flow.src);
+            if !cancelled && !host.completes_before(plan, out, own, end) {
                 return false;
             }
             self.completing.0 += 1;
@@ -163,16 +165,14 @@ impl Nodes {
 
     /// Handles all events before `end`, in any order of nodes. Actions and deadlock searches cut the window; searches come
     /// first.
-    fn window(&mut self, limits: &Limits, awake: &mut Vec<NodeId>, (begin, end): (u64, u64)) -> Option<Halt> {
+    fn window(&mut self, limits: &Limits, (begin, end): (u64, u64)) -> Option<Halt> {
         loop {
             let (look, due) = (self.books.detector.next, self.next_action());
             if look.min(due.time) >= end {
                 break;
             }
             let cut = if look <= due.time { look.max(begin) } else { due.cut() };
-            for &node in &*awake {
-                self.run_node(node, cut);
-            }
+            self.run_awake(cut, false);
             self.open_gates();
             if look <= due.time {
                 // A search comes before an event.
@@ -188,28 +188,30 @@ impl Nodes {
                 return halt;
             }
             if due.action.changes_nodes() {
-                *awake = self.all();
+                self.partitions.wake_all();
             }
         }
-        for &node in &*awake {
-            let next = self.run_node(node, end);
-            if next != u64::MAX {
-                self.out.calendar.wake(node, next);
-            }
-        }
+        self.run_awake(end, true);
         self.open_gates();
         self.record();
         None
     }
 
-    fn all(&self) -> Vec<NodeId> {
-        self.places.ids().collect()
+    fn run_awake(&mut self, end: u64, wakes: bool) {
+        let plan = Plan { layout: &self.layout, network: &self.network };
+        self.partitions.run_awake(plan, self.run, end, wakes);
     }
+
+    pub(super) fn note_peak(&mut self) {
+        self.books.peak_packets = self.books.peak_packets.max(self.partitions.progress().live as u64);
+    }
+
 
     /// Handles events before `end` in global order; `Some` if the run ends. Packets sent here arrive later, so a node's events
     /// depend only on its own.
-    fn event_by_event(&mut self, limits: &Limits, awake: &mut Vec<NodeId>, end: u64) -> Option<Halt> {
-        let mut queue = Queue::new(self.places.len(), end);
+    fn event_by_event(&mut self, limits: &Limits, end: u64) -> Option<Halt> {
+        let mut queue = Queue::new(self.layout.spots.len(), end);
+        let mut awake = self.partitions.awake();
         awake.iter().for_each(|&node| queue.push(self.next_of(node), node));
         loop {
             let due = self.next_action();
@@ -218,7 +220,7 @@ impl Nodes {
                     return Some(halt);
                 }
                 if due.action.changes_nodes() {
-                    *awake = self.all();
+                    awake = self.layout.spots.ids().collect();
                     awake.iter().for_each(|&node| queue.push(self.next_of(node), node));
                 }
                 continue;
@@ -234,32 +236,34 @@ impl Nodes {
             }
             self.books.now = time;
             self.step_node(node, event);
-            self.out.counts.peak_packets = self.out.counts.peak_packets.max(self.out.progress.live);
+            self.note_peak();
             let mut woken = self.pass_ends();
             woken.extend(self.give_turns());
             for (other, start) in woken {
                 if start >= end {
-                    self.out.calendar.wake(other, start);
+                    self.wake(other, start);
                 } else if other != node {
                     queue.push(self.next_of(other), other);
                     awake.push(other);
                 }
             }
-            if self.out.progress.done == self.books.gates.flows {
+            let progress = self.partitions.progress();
+            if progress.done == self.books.gates.flows {
                 return Some(Halt::Finished);
             }
             queue.push(self.next_of(node), node);
-            let still = matches!(event.target(), Target::Timer(_)) && time - self.out.progress.moved > limits.stall;
+            let still = matches!(event.target(), Target::Timer(_)) && time - progress.moved > limits.stall;
             if still && self.is_stuck() {
                 return Some(Halt::Idle);
             }
         }
-        for &node in &*awake {
-            if let Place::Switch(place) = self.places[node] {
-                self.switches[place as usize].pass(&mut self.out, end);
+        for &node in &awake {
+            let plan = Plan { layout: &self.layout, network: &self.network };
+            if let (NodeMut::Switch(switch), out) = self.partitions.node_mut(self.layout.spots[node]) {
+                switch.pass(plan, out, end);
             }
             if let Some(next) = self.next_of(node) {
-                self.out.calendar.wake(node, next.time);
+                self.wake(node, next.time);
             }
         }
         self.record();
@@ -278,13 +282,14 @@ impl Nodes {
         if self.books.faults.as_ref().is_some_and(|faults| faults.pending()) || self.may_be_released() {
             return false;
         }
-        let on_a_wire = self.out.wires.iter().any(|wire| wire.first() != u64::MAX);
-        let waits = on_a_wire || self.hosts.iter().any(|host| host.is_paced() || host.flows.has_starts());
+        let mut wires = self.partitions.iter().flat_map(|partition| &partition.out.wires);
+        let on_a_wire = wires.any(|wire| wire.first() != u64::MAX);
+        let waits = on_a_wire || self.partitions.hosts().any(|host| host.is_paced() || host.flows.has_starts());
         !waits || deadlock(self).is_some()
     }
 
     pub(super) fn stops(&mut self, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
-        let events = self.out.counts.events;
+        let events = self.partitions.events();
         if events < watch.next_call.min(watch.limits.events) {
             return None;
         }

@@ -3,7 +3,7 @@ use incast_model::field::FieldError;
 use incast_model::units::Rate;
 
 use crate::setup::Params;
-use crate::switch::{Alpha, Headroom, PfcMode, QueueParams, most_occupied};
+use crate::switch::{Alpha, Headroom, PfcMode, PortProfile, QueueParams, most_occupied};
 
 /// Divided buffer of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +40,11 @@ impl BufferPlan {
         }
         let lossless = u64::from(params.switch.paused_priorities().count_ones());
         let count = fabric.ports_of(switch).len() as u64;
-        // One per port (NS3).
-        let times = if params.switch.headroom == Headroom::ThreeDelays { 1 } else { lossless };
-        let of_port = |port| headroom(fabric, params, largest, port).saturating_mul(times);
+        let of_port = |port| {
+            // Three delays: one per port (NS3).
+            let once = params.switch.headroom == Headroom::ThreeDelays && own_headroom(fabric, params, port).is_none();
+            headroom(fabric, params, largest, port).saturating_mul(if once { 1 } else { lossless })
+        };
         let headroom = fabric.ports_of(switch).map(of_port).fold(0, u64::saturating_add);
         let reserved = params.switch.reserve.0.saturating_mul(count);
         let set_aside = headroom.saturating_add(reserved);
@@ -72,6 +74,17 @@ impl BufferPlan {
             }
         }
         Ok(Self { headroom, reserved, shared })
+    }
+
+    /// Headroom of a port in bytes, per lossless priority.
+    pub fn headroom_of(fabric: &Fabric, params: &Params, largest: u64, port: PortId) -> u64 {
+        headroom(fabric, params, largest, port)
+    }
+
+    /// Alpha of a port, unless thresholds are static.
+    pub fn alpha_of(fabric: &Fabric, params: &Params, port: PortId) -> Option<f64> {
+        let dynamic = matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. });
+        dynamic.then(|| alpha(params, fabric.rate(port), host_rate(fabric)))
     }
 
     /// XOFF threshold in bytes beyond the reserve, with other queues empty.
@@ -115,6 +128,9 @@ impl BufferPlan {
 
 /// Headroom of a port in bytes, per lossless priority.
 pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: PortId) -> u64 {
+    if let Some(bytes) = own_headroom(fabric, params, port) {
+        return bytes;
+    }
     let (rate, delay) = (fabric.rate(port), fabric.delay(port));
     match params.switch.headroom {
         Headroom::Bytes(bytes) => bytes.0,
@@ -133,7 +149,15 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
     }
 }
 
+fn own_headroom(fabric: &Fabric, params: &Params, port: PortId) -> Option<u64> {
+    let profile = PortProfile::of(&params.switch.by_rate, fabric.rate(port), fabric.delay(port))?;
+    profile.headroom.map(|bytes| bytes.0)
+}
+
 pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
+    if let Some(alpha) = PortProfile::alpha_of(&params.switch.by_rate, rate) {
+        return alpha;
+    }
     match params.switch.pfc_mode {
         PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => alpha,
         _ => {
@@ -151,4 +175,50 @@ pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
 /// The first host's rate: NS3 uses it for all NICs.
 pub(crate) fn host_rate(fabric: &Fabric) -> Rate {
     fabric.rate(fabric.ports_of(fabric.hosts()[0]).next().expect("hosts are plugged in"))
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_model::fabric::FabricBuilder;
+    use incast_model::units::{Bytes, Time};
+
+    use super::*;
+    use crate::switch::SwitchParams;
+
+    #[test]
+    fn ports_have_the_headroom_and_alpha_of_their_rate_and_delay() {
+        let mut builder = FabricBuilder::new();
+        let [near, far] = ["h0", "h1"].map(|name| builder.host(name));
+        let [low, high] = ["s0", "s1"].map(|name| builder.switch(name, 1));
+        builder.link(near, low, Rate::gbps(100), Time::ns(25));
+        builder.link(far, low, Rate::gbps(100), Time::us(1));
+        builder.link(low, high, Rate::gbps(400), Time::us(1));
+        let fabric = builder.finish().unwrap();
+        let profile = |gbps, max_delay, headroom, alpha| PortProfile {
+            rate: Rate::gbps(gbps),
+            max_delay,
+            headroom: Some(Bytes(headroom)),
+            alpha,
+        };
+        let by_rate = vec![profile(100, Some(Time::ns(26)), 1000, Some(1.0)), profile(400, None, 9000, None)];
+        let switch = SwitchParams { by_rate, lossless: vec![3, 4], ..SwitchParams::default() };
+        let params = Params { switch, ..Params::default() };
+        let ports: Vec<PortId> = fabric.ports_of(low).collect();
+        let headrooms =
+            |params: &Params| ports.iter().map(|&port| headroom(&fabric, params, 1000, port)).collect::<Vec<_>>();
+        // 2·100 Gb/s·1 us = 25,000 B, 3 packets and 2 pause frames with their gaps.
+        let gap = params.packets.gap.0;
+        let computed = 25_000 + 3 * (1000 + gap) + 2 * (params.packets.pfc.0 + gap);
+        assert_eq!(headrooms(&params), [1000, computed, 9000]);
+        let alphas =
+            ports.iter().map(|&port| BufferPlan::alpha_of(&fabric, &params, port).unwrap()).collect::<Vec<_>>();
+        // By rate: 1/8 at the hosts' rate, doubled twice for 400 Gb/s.
+        assert_eq!(alphas, [1.0, 1.0, 0.5]);
+        let plan = BufferPlan::new(&fabric, &params, 1000, low).unwrap();
+        assert_eq!(plan.headroom, 2 * (1000 + computed + 9000));
+        let mut three = params.clone();
+        three.switch.headroom = Headroom::ThreeDelays;
+        // Three delays count once per port: 3·100 Gb/s·1 us = 37,500 B; own headrooms count for both priorities.
+        assert_eq!(BufferPlan::new(&fabric, &three, 1000, low).unwrap().headroom, 37_500 + 2 * (1000 + 9000));
+    }
 }

@@ -1,6 +1,7 @@
 //! Parts of an output-queued switch; `nodes/switch` is the pipeline.
 
 mod buffer;
+mod by_rate;
 mod cells;
 mod ecn;
 mod params;
@@ -11,6 +12,7 @@ mod ranked;
 mod scheduler;
 
 pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
+pub use by_rate::PortProfile;
 pub use cells::SonicHeadroom;
 pub(crate) use cells::most_occupied;
 pub(crate) use ecn::{EcnPort, Verdict};

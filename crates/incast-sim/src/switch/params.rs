@@ -8,6 +8,7 @@ use incast_model::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::by_rate::PortProfile;
 use super::plain::{Alpha, Headroom};
 use crate::guards::{GuardParams, for_each_guard};
 
@@ -53,6 +54,9 @@ macro_rules! switch_params {
             pub resume_offset: Bytes,
             /// Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
             pub headroom: Headroom,
+            /// Headroom and alpha of ports by rate and delay. Default none.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            pub by_rate: Vec<PortProfile>,
             /// Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
             /// choice: half of the buffer for a single queue).
             #[schemars(transform = above(0).most(16))]
@@ -76,6 +80,7 @@ macro_rules! switch_params {
                     pfc_mode: PfcMode::Dynamic { alpha: Alpha::ByRate },
                     resume_offset: Bytes(3072),
                     headroom: Headroom::Computed,
+                    by_rate: Vec::new(),
                     lossy_alpha: 1.0,
                     scheduler: SchedulerParams::RoundRobin,
                     $($guard: crate::guards::$params::default(),)+

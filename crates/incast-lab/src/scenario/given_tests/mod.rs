@@ -120,7 +120,12 @@ fn neighbours_are_told_together_with_their_place() {
         ["ecn (s.toml:2): kmin, kmax, pmax have no effect: no control here reads ECN marks; they are only counted"]
     );
     let text = said(&["[rdma]\ncnp_interval = \"4us\"\n", DCQCN]);
-    assert_eq!(text, ["rdma.cnp_interval (s.toml:2): has no effect: rdma.cnp is \"echo\": marks return in ACKs"]);
+    assert_eq!(
+        text,
+        [
+            "rdma.cnp_interval (s.toml:2): has no effect: rdma.cnp is \"echo\": marks return in ACKs; write `rdma.cnp = \"packet\"`"
+        ]
+    );
 }
 
 #[test]
@@ -155,7 +160,8 @@ fn a_control_that_no_flow_has_is_told() {
         text,
         [
             "scheme.A.control.hpcc.eta (s.toml:2): has no effect: no flow of this scheme has this control",
-            "scheme.A.control_by_label.list.dcqcn.byte_counter (s.toml:3): has no effect: the vendor variant has no byte counter",
+            "scheme.A.control_by_label.list.dcqcn.byte_counter (s.toml:3): has no effect: the vendor variant has no byte counter; \
+             write `variant = \"paper\"`",
         ]
     );
 }

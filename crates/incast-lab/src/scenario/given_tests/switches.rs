@@ -52,6 +52,12 @@ pub(super) const CASES: &[Case] = &[
         &[HPCC, LOSSY, "headroom = \"three-delays\"\n"],
     ),
     (
+        "switch.by_rate",
+        "switch.by_rate",
+        &[HPCC, "[switch]\nby_rate = [{ rate = \"1Gbps\", headroom = \"50kB\" }]\n"],
+        &[HPCC, "[switch]\nby_rate = [{ rate = \"100Gbps\", headroom = \"50kB\" }]\n"],
+    ),
+    (
         "switch.lossy_alpha",
         "switch.lossy_alpha",
         &[HPCC, "[switch]\nlossy_alpha = 0.5\n"],

@@ -42,8 +42,8 @@ fn uplinks_of_an_oversubscribed_fabric_are_overloaded() {
     assert_eq!(
         said(&found),
         [
-            "workload[0].poisson.load: background offers 106 % of the capacity of tier 1's uplinks: flows pile up; with load = \
-             0.283 no link is offered more than 100 %"
+            "workload[0].poisson.load: background offers 106 % of the capacity of tier 1's uplinks: flows pile up; for at \
+             most 100 % on every link, write `load = 0.283`"
         ]
     );
     assert_eq!(said(&loads(&fabric, &[poisson(r#""load": 0.283"#)])), [""; 0]);
@@ -92,13 +92,13 @@ fn a_link_that_stands_out_is_named() {
     let fabric = star(16, Rate::gbps(100));
     let incast = |fields: &str| pattern("incast", &format!(r#"{{"fan_in": 8, "duration": "1ms", {fields}}}"#));
     let fixed = incast(r#""size": "50kB", "load": 0.1, "receiver": 3"#);
-    let rest = "flows pile up; with load = 0.0625 no link is offered more than 100 %";
+    let rest = "flows pile up; for at most 100 % on every link, write `load = 0.0625`";
     assert_eq!(
         said(&loads(&fabric, std::slice::from_ref(&fixed))),
         [format!("workload[0].incast.load: incast offers 160 % of the capacity of the link from s0 to h3: {rest}")]
     );
     let both = said(&loads(&fabric, &[poisson(r#""load": 0.2"#), fixed]));
-    let rest = "flows pile up; with 0.555 times their loads no link is offered more than 100 %";
+    let rest = "flows pile up; for at most 100 % on every link, multiply their loads by 0.555";
     assert_eq!(
         both,
         [format!(
@@ -114,7 +114,7 @@ fn a_link_that_stands_out_is_named() {
         said(&loads(&fabric, &[incast(&json)]))
     };
     assert_eq!(every("320us"), [""; 0]);
-    let rest = "flows pile up; with every = \"320us\" no link is offered more than 100 %";
+    let rest = "flows pile up; for at most 100 % on every link, write `every = \"320us\"`";
     assert_eq!(
         every("256us"),
         [format!("workload[0].incast.every: incast offers 125 % of the capacity of the link from s0 to h3: {rest}")]
@@ -127,7 +127,7 @@ fn a_link_that_stands_out_is_named() {
 fn entries_add_up_while_they_overlap() {
     let fabric = star(16, Rate::gbps(100));
     let mut specs = [poisson(r#""load": 0.6"#), WorkloadSpec { label: None, ..poisson(r#""load": 0.5"#) }];
-    let rest = "flows pile up; with 0.909 times their loads no link is offered more than 100 %";
+    let rest = "flows pile up; for at most 100 % on every link, multiply their loads by 0.909";
     assert_eq!(
         said(&loads(&fabric, &specs)),
         [format!("workload: background, poisson offer 110 % of the capacity of host links: {rest}")]

@@ -92,7 +92,7 @@ mod tests {
         let sent: Vec<_> = bench.packets(2).iter().map(|sent| (sent.frame, sent.prio, sent.in_prio)).collect();
         assert_eq!(sent, [(Data(0, 0), 4, 4), (Data(1, 0), 1, 1), (Data(2, 0), 5, 5)]);
         assert_eq!((bench.counts().retagged, bench.counts().made_lossy), (2, 1));
-        assert_eq!(bench.nodes.out.ledger.retagged, [0, 1250, 0, -2500, 1250, 0, 0, 0]);
+        assert_eq!(bench.out().ledger.retagged, [0, 1250, 0, -2500, 1250, 0, 0, 0]);
     }
 
     #[test]

@@ -83,14 +83,15 @@ impl Watchdog {
 
 impl Nodes {
     pub(in crate::nodes) fn poll_watchdogs(&mut self) {
-        for switch in &mut self.switches {
+        let plan = Plan { layout: &self.layout, network: &self.network };
+        self.partitions.for_each_switch(|switch, out| {
             switch.begin_action(self.books.now);
             let mut queues = switch.ports.ids().flat_map(|port| (1..8).map(move |prio| (port, prio)));
-            while let Some((port, prio)) = switch.poll_queues(&self.network, &mut self.books, &mut queues) {
-                let plan = Plan { layout: &self.layout, network: &self.network };
-                switch.release_queue(plan, &mut self.out, port, prio);
+            while let Some((port, prio)) = switch.poll_queues(plan.network, &mut self.books, &mut queues) {
+                switch.release_queue(plan, out, port, prio);
             }
-        }
+        });
+        self.partitions.deliver(&self.layout, self.run);
     }
 }
 

@@ -129,9 +129,9 @@ mod tests {
             let sent: Vec<u8> = bench.packets(0).iter().map(|sent| sent.prio).collect();
             assert_eq!((&sent[..], bench.counts().isolation_messages_to_hosts), (&prios[..], 2));
             // The request is withdrawn, so the next sweep releases the flow.
-            assert_eq!(bench.nodes.hosts[0].has_isolated(), hosts == IsolationAtHosts::Isolate);
+            assert_eq!(bench.host_under_test().has_isolated(), hosts == IsolationAtHosts::Isolate);
             bench.at_host(|host, plan, out| host.sweep_isolated(plan, out, 5_000_000));
-            assert!(!bench.nodes.hosts[0].has_isolated());
+            assert!(!bench.host_under_test().has_isolated());
         }
     }
 }

@@ -47,7 +47,7 @@ use params::HostParams;
 use receiver::Receiver;
 use sent::SentFlows;
 use stack::Transports;
-pub(super) use stack::arrived_bytes;
+pub(super) use stack::{Hosts, arrived_bytes};
 
 const PRIORITIES: usize = 8;
 

@@ -50,7 +50,7 @@ fn an_old_acknowledgement_changes_nothing() {
     let mut bench = sender(9, &[(2000, Ack(0, 2)), (3000, Ack(0, 1)), (4000, Ack(0, 2))]);
     bench.run(5000);
     assert_eq!(bench.sent(0), [burst(0, 0..3), burst(2000, 3..5)].concat());
-    assert_eq!((bench.record(0).acked, bench.nodes.out.progress.acked), (2000, 2000));
+    assert_eq!((bench.record(0).acked, bench.out().progress.acked), (2000, 2000));
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn a_flow_ends_when_its_last_byte_is_acknowledged() {
     let mut bench =
         sender(3, &[(400, Ack(0, 2)), (500, Ack(0, 3)), (600, Ack(0, 3)), (700, Nack(0, 1)), (800, Cnp(0))]);
     bench.run(500);
-    assert_eq!((bench.record(0).finish, bench.nodes.out.progress.done), (None, 0));
+    assert_eq!((bench.record(0).finish, bench.out().progress.done), (None, 0));
     bench.run(50_000);
     let record = bench.record(0);
-    assert_eq!((record.finish, bench.nodes.out.progress.done), (Some(Time::ns(500)), 1));
+    assert_eq!((record.finish, bench.out().progress.done), (Some(Time::ns(500)), 1));
     // Later packets of the flow change nothing.
-    assert_eq!((record.acked, record.nacks, record.marks, bench.nodes.out.progress.acked), (3000, 0, 0, 3000));
+    assert_eq!((record.acked, record.nacks, record.marks, bench.out().progress.acked), (3000, 0, 0, 3000));
     assert_eq!(bench.sent(0), burst(0, 0..3));
 }
 
@@ -114,5 +114,5 @@ fn a_flow_leaves_its_place_to_the_next() {
     bench.run(5000);
     assert_eq!(bench.sent(0), [burst(0, 0..2), vec![(1100, Data(1, 0)), (1200, Data(1, 1))]].concat());
     assert_eq!((bench.record(1).acked, bench.record(1).finish), (2000, Some(Time::ns(1600))));
-    assert_eq!(bench.nodes.hosts[0].pairs.all().len(), 1);
+    assert_eq!(bench.host_under_test().pairs.all().len(), 1);
 }

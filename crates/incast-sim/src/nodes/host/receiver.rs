@@ -242,7 +242,7 @@ mod tests {
         bench.put(0, &IN_ORDER);
         bench.put(0, &[(1300, Data(0, 3))]);
         bench.run(2000);
-        assert_eq!(bench.nodes.out.shared.ends, [(1_300_000, FlowId(0), End::Delivered)]);
+        assert_eq!(bench.out().shared.ends, [(1_300_000, FlowId(0), End::Delivered)]);
     }
 
     #[test]

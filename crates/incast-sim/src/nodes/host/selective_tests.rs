@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use incast_model::fabric::HostId;
+use incast_model::fabric::{HostId, NodeKind};
 use incast_model::fabric::generators::Star;
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::rng::mix;
@@ -14,7 +14,8 @@ use crate::congestion::{Control, WindowMode};
 use crate::host::{RdmaParams, Recovery};
 use crate::kernel::{Kind, Target};
 use crate::nodes::packet::Packet;
-use crate::nodes::{Nodes, Place};
+use crate::nodes::host::Hosts;
+use crate::nodes::{Cut, Nodes};
 use crate::outcome::FlowRecord;
 use crate::plan::Network;
 use crate::progress::Halt;
@@ -86,11 +87,12 @@ impl Case {
 
     /// `fate`: for each packet that leaves a host.
     fn run(&self, mut fate: impl FnMut(&Packet) -> Fate) -> Ran {
-        let mut nodes = Nodes::new(self.network());
+        let mut nodes = Nodes::new(self.network(), Cut::Whole);
         let (mut lost, mut in_flight) = (0, 0);
         while let Some((event, node)) = nodes.next_event() {
-            if let (Target::Arrival(port), Place::Switch(_)) = (event.target(), nodes.places[node]) {
-                let wire = &mut nodes.out.wires[nodes.layout.ports[port].line];
+            let at_switch = nodes.network.fabric.node(node).kind == NodeKind::Switch;
+            if let (Target::Arrival(port), true) = (event.target(), at_switch) {
+                let wire = &mut nodes.partitions.whole().out.wires[nodes.layout.ports[port].line];
                 match fate(wire.front()) {
                     Fate::Goes => {}
                     Fate::Overtaken => wire.swap_front(),
@@ -101,7 +103,7 @@ impl Case {
                 }
             }
             nodes.step_node(node, event);
-            let flying = nodes.hosts[0].pairs.all().iter().map(|pair| pair.stream.high - pair.stream.una);
+            let flying = nodes.partitions.host(HostId(0)).pairs.all().iter().map(|pair| pair.stream.high - pair.stream.una);
             in_flight = flying.max().unwrap_or(0).max(in_flight);
         }
         let record = nodes.outcome(Halt::Finished).flows[0];

@@ -211,12 +211,12 @@ impl Host {
     }
 
     /// Flows ended at their sender that may have packets in flight, with their bytes arrived.
-    pub(in crate::nodes) fn late(hosts: &mut [Self], place: usize, plan: Plan<'_>, now: u64) -> Vec<(FlowId, u64)> {
-        let Some(mut transports) = hosts[place].transports.take() else { return Vec::new() };
-        let bytes = |own: SentId| arrived_bytes(hosts, plan, hosts[place].flows.ids[own]);
+    pub(in crate::nodes) fn late(all: &mut impl Hosts, host: HostId, plan: Plan<'_>, now: u64) -> Vec<(FlowId, u64)> {
+        let Some(mut transports) = all.host_mut(host).transports.take() else { return Vec::new() };
+        let bytes = |own: SentId| arrived_bytes(all, plan, all.host(host).flows.ids[own]);
         let late = transports.endpoints.late(now, &bytes);
-        let late = late.into_iter().map(|own| (hosts[place].flows.ids[own], bytes(own))).collect();
-        hosts[place].transports = Some(transports);
+        let late = late.into_iter().map(|own| (all.host(host).flows.ids[own], bytes(own))).collect();
+        all.host_mut(host).transports = Some(transports);
         late
     }
 
@@ -229,10 +229,16 @@ impl Host {
     }
 }
 
+/// Hosts of a run.
+pub(in crate::nodes) trait Hosts {
+    fn host(&self, host: HostId) -> &Host;
+    fn host_mut(&mut self, host: HostId) -> &mut Host;
+}
+
 /// Counted by the receiver, without acknowledgements.
-pub(in crate::nodes) fn arrived_bytes(hosts: &[Host], plan: Plan<'_>, flow: FlowId) -> u64 {
+pub(in crate::nodes) fn arrived_bytes(all: &impl Hosts, plan: Plan<'_>, flow: FlowId) -> u64 {
     let dst = plan.network.flow(flow).dst;
-    hosts[dst.index()].receivers[plan.layout.at_dst[flow]].arrived_bytes
+    all.host(dst).receivers[plan.layout.at_dst[flow]].arrived_bytes
 }
 
 impl<const RUN: u8> Work<'_, RUN> {

@@ -32,7 +32,7 @@ fn host(arrival: Frame) -> Bench {
 
 /// Data, control and PFC frames received; wire bytes delivered by priorities 3 and 0.
 fn received(bench: &Bench) -> (u64, u64, u64, u64, u64) {
-    let (counts, delivered) = (bench.counts(), bench.nodes.out.ledger.delivered);
+    let (counts, delivered) = (bench.counts(), bench.out().ledger.delivered);
     (counts.data_hops, counts.ack_hops, counts.pfc_hops, delivered[3], delivered[0])
 }
 
@@ -81,7 +81,7 @@ fn segments_reach_their_transport() {
 #[test]
 fn lost_packets_vanish() {
     let mut bench = host(Lost(1, 0));
-    let live = bench.nodes.out.progress.live;
+    let live = bench.out().progress.live;
     assert_eq!((received(&bench), live), ((0, 0, 0, 0, 0), 3), "three packets of flow 0 are on the wire");
     assert_eq!(bench.sent(0), []);
 }
@@ -95,7 +95,7 @@ fn a_transport_sends_by_its_own_timer() {
     // A packet of 1250 B at 50 Gb/s: 200 ns.
     assert_eq!(sent, [(140, 3), (340, 3), (540, 3)]);
     assert_eq!(
-        (bench.record(0).finish, bench.nodes.out.progress.done),
+        (bench.record(0).finish, bench.out().progress.done),
         (Some(Time::ns(440)), 1),
         "when the last one begins"
     );

@@ -88,7 +88,7 @@ impl<G: Hooks> Switch<G> {
     /// Returns the time of the next known event.
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         let mut arrivals = std::mem::take(&mut self.clock.arrivals);
-        out.take_inbox(self.node, &mut arrivals);
+        out.take_inbox(plan.layout.spots[self.node].member, &mut arrivals);
         arrivals.sort_unstable();
         let mut handled = 0;
         for key in &arrivals {
@@ -109,8 +109,8 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// Forgets the arrivals before `end`, which came event by event.
-    pub(super) fn pass(&mut self, out: &mut Out, end: u64) {
-        out.take_inbox(self.node, &mut self.clock.arrivals);
+    pub(super) fn pass(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) {
+        out.take_inbox(plan.layout.spots[self.node].member, &mut self.clock.arrivals);
         self.clock.arrivals.retain(|key| key >> LINK_BITS >= end);
     }
 
@@ -119,8 +119,8 @@ impl<G: Hooks> Switch<G> {
         let free = self.clock.next_port().map(|(time, port)| Event::new(time, rank, number(port)));
         let arrivals = plan
             .layout
-            .lines(self.node)
-            .map(|line| Event::new(out.wires[line].first(), 0, Target::Arrival(plan.layout.inward[line])));
+            .lines(self.node, self.ports.len())
+            .map(|line| Event::new(out.wires[line].first(), 0, Target::Arrival(out.inward[line])));
         free.into_iter().chain(arrivals.filter(|event| event.time != u64::MAX)).min()
     }
 

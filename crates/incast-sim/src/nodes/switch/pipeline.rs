@@ -142,7 +142,7 @@ impl<G: Hooks> Switch<G> {
         let ingress = self.ports.get(packet.in_port).map(|port| port.number);
         // A frame has no ingress port here, unless it arrives now.
         let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
-        let wire = plan.layout.inward.get(self.clock.line);
+        let wire = out.inward.get(self.clock.line);
         let event = wire.map_or(0, |&wire| Event::new(self.clock.now, 0, Target::Arrival(wire)).target_code());
         let egress = port.map(|port| self.ports[port].number);
         let ingress = ingress.filter(|_| !own || egress.is_none());

@@ -60,7 +60,7 @@ impl Switch<Guards> {
         let now = self.now();
         let found = found.map(|prio| self.find_in(plan.network, port, prio, flow));
         let number = self.ports[port].number;
-        let wire = plan.layout.inward[self.clock.line];
+        let wire = out.inward[self.clock.line];
         let order = Event::new(now, 0, Target::Arrival(wire)).target_code();
         let slot = self.isolation().table.insert((port, number, flow), (by, found), (now, order));
         let ahead = self.note_packets_ahead(port, flow, slot);

@@ -3,6 +3,7 @@
 use super::Table;
 use crate::nodes::Nodes;
 use crate::nodes::guards::Guards;
+use crate::nodes::out::Out;
 use crate::nodes::plan::Plan;
 use crate::nodes::switch::Switch;
 use crate::outcome::IsolationRecord;
@@ -10,7 +11,8 @@ use crate::outcome::IsolationRecord;
 impl Nodes {
     /// After the first isolation, between windows.
     pub(in crate::nodes) fn sweep_later(&mut self) {
-        let first = std::mem::replace(&mut self.out.shared.isolated, u64::MAX);
+        let isolated = |out: &mut Out| std::mem::replace(&mut out.shared.isolated, u64::MAX);
+        let first = self.partitions.outs().map(isolated).min().unwrap_or(u64::MAX);
         if let Some(isolation) =
             self.network.switches.isolation.as_ref().filter(|_| self.actions.sweep == u64::MAX && first != u64::MAX)
         {
@@ -20,21 +22,22 @@ impl Nodes {
 
     pub(in crate::nodes) fn sweep_isolated(&mut self) {
         let plan = Plan { layout: &self.layout, network: &self.network };
-        for switch in &mut self.switches {
-            switch.begin_action(self.books.now);
+        let now = self.books.now;
+        self.partitions.for_each_switch(|switch, out| {
+            switch.begin_action(now);
             for slot in switch.isolated() {
                 if switch.can_release(slot) {
-                    switch.end_isolation(plan, &mut self.out, slot);
+                    switch.end_isolation(plan, out, slot);
                 }
             }
-        }
-        for host in &mut self.hosts {
-            host.sweep_isolated(plan, &mut self.out, self.books.now);
-        }
+        });
+        self.partitions.for_each_host(|host, out| host.sweep_isolated(plan, out, now));
+        self.partitions.deliver(&self.layout, self.run);
         self.actions.sweep = u64::MAX;
-        let any = self.switches.iter().any(|switch| !switch.isolated().is_empty())
-            || self.hosts.iter().any(|host| host.has_isolated());
-        self.out.shared.isolated = if any { self.books.now } else { u64::MAX };
+        let any = self.partitions.switches().any(|switch| !switch.isolated().is_empty())
+            || self.partitions.hosts().any(|host| host.has_isolated());
+        self.partitions.outs().for_each(|out| out.shared.isolated = u64::MAX);
+        self.partitions.first().shared.isolated = if any { now } else { u64::MAX };
         self.sweep_later();
     }
 }

@@ -72,7 +72,7 @@ fn a_packet_that_finds_a_long_queue_isolates_its_flow() {
         found: Some(found),
     };
     assert_eq!(records(&mut bench), [record]);
-    assert_eq!(bench.nodes.out.ledger.retagged, [0, 0, 2500, -2500, 0, 0, 0, 0]);
+    assert_eq!(bench.out().ledger.retagged, [0, 0, 2500, -2500, 0, 0, 0, 0]);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn counters_isolate_the_flow_with_most_bytes() {
     // At 1500 ns flow 0 has 2500 of 3750 B queued; at 1600 ns it is isolated already.
     let found: Vec<_> = records(&mut bench).iter().map(|one| (one.begin.0 / 1000, one.flow, one.by)).collect();
     assert_eq!(found, [(1500, 0, IsolatedBy::Counters)]);
-    assert_eq!(bench.nodes.out.ledger.retagged, [0, 0, 1250, -1250, 0, 0, 0, 0]);
+    assert_eq!(bench.out().ledger.retagged, [0, 0, 1250, -1250, 0, 0, 0, 0]);
 }
 
 #[test]

@@ -5,11 +5,13 @@ mod periods;
 
 use std::collections::VecDeque;
 
+use incast_model::fabric::HostId;
 use incast_model::units::Time;
 
 use super::stack::Work;
 use crate::kernel::{Kind, LocalPort, Range, flag};
 use crate::nodes::Nodes;
+use crate::nodes::host::Hosts;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::outcome::HypervisorCounts;
@@ -54,7 +56,7 @@ impl HostHypervisor {
 impl Nodes {
     fn pairs(&self) -> impl Iterator<Item = (&Pair, &Sending, &Receiving)> {
         let pairs = self.network.hosts.hypervisors.iter().flat_map(|all| &all.pairs);
-        let own = |host: u32| self.hosts[host as usize].hypervisor.as_ref().expect("each VM has a hypervisor");
+        let own = |host: u32| self.partitions.host(HostId(host)).hypervisor.as_ref().expect("each VM has a hypervisor");
         pairs.map(move |pair| {
             let (send, receive) =
                 (&own(pair.src).sends[pair.at_src as usize], &own(pair.dst).receives[pair.at_dst as usize]);
@@ -76,7 +78,7 @@ impl Nodes {
             count: PairCount::new(send, receive),
         };
         let mut counts = HypervisorCounts::default();
-        for own in self.hosts.iter().filter_map(|host| host.hypervisor.as_ref()) {
+        for own in self.partitions.hosts().filter_map(|host| host.hypervisor.as_ref()) {
             counts.messages += own.counts.messages;
             counts.message_bytes += own.counts.message_bytes;
             counts.allocations += own.counts.allocations;

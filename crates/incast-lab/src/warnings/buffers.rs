@@ -1,0 +1,189 @@
+//! Buffers that cannot hold the packets in flight.
+
+use std::collections::HashMap;
+
+use incast_model::fabric::{BaseRtts, Fabric, HostId, NodeId, PortId};
+use incast_model::gates::never_start;
+use incast_model::units::{Bytes, Time, ceil3};
+use incast_sim::congestion::Control;
+use incast_sim::switch::{Headroom, QueueParams};
+use incast_sim::{BufferPlan, Carrier, Setup};
+
+use super::thresholds::lossy_queue;
+use crate::scenario::Prepared;
+use crate::warning::{Warning, setting};
+
+pub(super) fn found(prepared: &Prepared, setup: &Setup) -> Vec<Warning> {
+    // A `profile` reproduces another simulator.
+    let repeats = prepared.given.written(&["profile"]).is_some();
+    let headroom = if repeats { None } else { small_headroom(&prepared.fabric, setup) };
+    headroom.into_iter().chain(burst(&prepared.fabric, setup)).collect()
+}
+
+/// Headroom for fewer bytes than can arrive after XOFF.
+fn small_headroom(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
+    let params = &setup.params;
+    if params.switch.paused_priorities() == 0 || params.switch.headroom == Headroom::Computed {
+        return None;
+    }
+    let largest = params.packets.largest(&setup.carriers);
+    let mut computed = params.clone();
+    computed.switch.headroom = Headroom::Computed;
+    let both = |port: PortId| {
+        let [given, needed] = [params, &computed].map(|params| BufferPlan::headroom_of(fabric, params, largest, port));
+        (given, needed)
+    };
+    let ports = fabric.switches().flat_map(|switch| fabric.ports_of(switch).map(move |port| (switch, both(port))));
+    let (switch, (given, needed)) = ports.max_by_key(|(_, (given, needed))| needed.saturating_sub(*given))?;
+    (given < needed).then(|| {
+        let text = format!(
+            "{:#} can arrive at a port of {} after XOFF, but its headroom is {:#}: lossless packets can be dropped; write {}",
+            Bytes(needed),
+            fabric.node(switch).name,
+            Bytes(given),
+            setting("headroom", "computed")
+        );
+        Warning::new("switch.headroom", text)
+    })
+}
+
+struct Burst {
+    to: HostId,
+    flows: usize,
+    bytes: u64,
+    /// Bytes that the receiver's port cannot have sent by then.
+    queue: u64,
+}
+
+/// Lossy flows to one host that together send more before feedback arrives than the port's queue holds.
+fn burst(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
+    let params = &setup.params;
+    let largest = bursts(fabric, setup).into_iter().max_by_key(|burst| (burst.queue, burst.to))?;
+    let port = last_port(fabric, largest.to)?;
+    let switch = fabric.port(port).node;
+    let (limit, advice) = match params.switch.queues {
+        QueueParams::Shared => {
+            let plan = BufferPlan::new(fabric, params, params.packets.largest(&setup.carriers), switch).ok()?;
+            (lossy_queue(&params.switch, &plan), setting("buffer", buffer_for(largest.queue, setup, &plan)))
+        }
+        QueueParams::DropTail { limit } => (limit.0, setting("queues.drop-tail.limit", Bytes(ceil3(largest.queue)))),
+        QueueParams::Pfabric { .. } => return None, // drops are part of it
+    };
+    (largest.queue > limit).then(|| {
+        let text = format!(
+            "{} lossy flows to {} start within a base RTT and send {:#} before feedback arrives, but the queue of {} holds at most \
+             {:#}: packets are dropped; write {advice}",
+            largest.flows,
+            fabric.node(fabric.hosts()[largest.to.index()]).name,
+            Bytes(largest.bytes),
+            fabric.node(switch).name,
+            Bytes(limit)
+        );
+        Warning::new(if params.switch.queues == QueueParams::Shared { "switch.buffer" } else { "switch.queues" }, text)
+    })
+}
+
+/// Buffer in which a lossy queue can hold so many bytes.
+fn buffer_for(queue: u64, setup: &Setup, plan: &BufferPlan) -> Bytes {
+    let alpha = setup.params.switch.lossy_alpha;
+    Bytes(ceil3(plan.headroom + (queue as f64 * (1.0 + alpha) / alpha) as u64 + 1))
+}
+
+/// Port towards a host with one link to a switch.
+fn last_port(fabric: &Fabric, host: HostId) -> Option<PortId> {
+    let node: NodeId = fabric.hosts()[host.index()];
+    let mut ports = fabric.ports_of(node);
+    let port = fabric.port(ports.next()?).peer;
+    let switch = fabric.switches().any(|switch| switch == fabric.port(port).node);
+    (ports.len() == 0 && switch && fabric.servers().is_empty()).then_some(port)
+}
+
+/// Largest burst to each host.
+fn bursts(fabric: &Fabric, setup: &Setup) -> Vec<Burst> {
+    let params = &setup.params;
+    let lossy = !params.switch.paused_priorities();
+    // Swift may start with a smaller window.
+    let bursty = |carrier: &Carrier| matches!(carrier, Carrier::Rdma(index) if !matches!(setup.controls[*index].control, Control::Swift(_)));
+    let bursty: Vec<bool> = setup.carriers.iter().map(bursty).collect();
+    let flows = &setup.flows.flows;
+    if !flows.iter().any(|flow| bursty[usize::from(flow.label)] && lossy & 1 << flow.priority != 0) {
+        return Vec::new();
+    }
+    let waits = never_start(&setup.flows.gates, |_| true, vec![false; flows.len()]);
+    let rtts = BaseRtts::new(fabric, params.packets.payload);
+    let mut arrivals: HashMap<HostId, Vec<(Time, Time, u64)>> = HashMap::new();
+    for (flow, _) in flows
+        .iter()
+        .zip(waits)
+        .filter(|(flow, waits)| !waits && bursty[usize::from(flow.label)] && lossy & 1 << flow.priority != 0)
+    {
+        let pair = rtts.pair(flow.src, flow.dst);
+        arrivals.entry(flow.dst).or_default().push((flow.start, pair.base_rtt, flow.size.0.min(pair.bdp().0)));
+    }
+    arrivals.into_iter().filter_map(|(to, all)| largest_burst(fabric, to, &all)).collect()
+}
+
+/// `all`: starts, base RTTs and first bytes, by start.
+fn largest_burst(fabric: &Fabric, to: HostId, all: &[(Time, Time, u64)]) -> Option<Burst> {
+    let rate = fabric.rate(last_port(fabric, to)?);
+    let (mut first, mut bytes, mut largest) = (0, 0, None::<Burst>);
+    for (last, &(start, rtt, sent)) in all.iter().enumerate() {
+        bytes += sent;
+        while start.saturating_sub(all[first].0) >= rtt.max(Time(1)) {
+            bytes -= all[first].2;
+            first += 1;
+        }
+        // The last byte arrives within two round trips.
+        let drained = u128::from(rate.0) * 2 * u128::from(rtt.0) / 8_000_000_000_000;
+        let queue = bytes.saturating_sub(u64::try_from(drained).unwrap_or(u64::MAX));
+        if largest.as_ref().is_none_or(|known| queue > known.queue) {
+            largest = Some(Burst { to, flows: last + 1 - first, bytes, queue });
+        }
+    }
+    largest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::found;
+
+    fn of(field: &str, text: &str) -> Option<String> {
+        let fabric = "[fabric.star]\nhosts = 33\n";
+        let flows = "[[workload]]\nincast = { fan_in = 32, size = \"1MB\", receiver = 0 }\n";
+        let all = found(&format!("{fabric}{flows}[scheme.A]\ncontrol = \"dcqcn\"\n{text}"));
+        all.into_iter().find(|one| one.starts_with(field))
+    }
+
+    #[test]
+    fn headroom_below_the_bytes_in_flight() {
+        let headroom = |value: &str| of("switch.headroom", &format!("[switch]\nheadroom = {value}\n"));
+        // 2·100 Gb/s·1 us = 25,000 B, 3 packets of 1090 B, a pause frame of 64 B.
+        let said = "switch.headroom: 28.334 kB can arrive at a port of s0 after XOFF, but its headroom is 20 kB: lossless packets \
+                    can be dropped; write `headroom = \"computed\"`";
+        assert_eq!(headroom("{ bytes = \"20kB\" }").as_deref(), Some(said));
+        assert_eq!(headroom("{ bytes = \"28334B\" }"), None);
+        assert_eq!(headroom("\"three-delays\""), None, "37.5 kB");
+        assert_eq!(headroom("\"computed\""), None);
+        let text = of("switch.headroom", "[switch]\npfc = false\nheadroom.bytes = \"1kB\"\n").unwrap();
+        assert!(text.contains("has no effect"), "{text}");
+    }
+
+    #[test]
+    fn a_lossy_incast_larger_than_the_queue() {
+        let lossy = |buffer: &str| of("switch.buffer", &format!("[switch]\npfc = false\nbuffer = \"{buffer}\"\n"));
+        let text = lossy("1MB").unwrap();
+        // Base RTT 4.16 us: 52 kB at 100 Gb/s from each of 32.
+        let said = "32 lossy flows to h0 start within a base RTT and send 1.664 MB before feedback arrives, but the queue of s0 holds \
+                    at most 500 kB: packets are dropped; write `buffer = \"";
+        assert!(text.contains(said), "{text}");
+        let advised = text.rsplit_once("buffer = \"").unwrap().1.trim_end_matches("\"`");
+        assert_eq!(lossy(advised), None, "{advised}");
+        assert_eq!(lossy("32MiB"), None);
+        assert_eq!(of("switch.buffer", "[switch]\nbuffer = \"8MB\"\n"), None, "lossless");
+        let tail = |limit: &str| of("switch.queues", &format!("[switch]\nqueues.drop-tail.limit = \"{limit}\"\n"));
+        let text = tail("500kB").unwrap();
+        // Less 104 kB that the port sends in two round trips.
+        assert!(text.ends_with("write `queues.drop-tail.limit = \"1.56MB\"`"), "{text}");
+        assert_eq!(tail("1.56MB"), None);
+    }
+}

@@ -1,0 +1,285 @@
+//! Thresholds of queues that contradict each other or the buffer.
+
+use incast_model::fabric::{Fabric, NodeId, PortId};
+use incast_model::units::{Bytes, Rate, ceil3, floor3};
+use incast_sim::congestion::Input;
+use incast_sim::switch::{PfcMode, QueueParams, SwitchParams};
+use incast_sim::{BufferPlan, Carrier, Setup};
+
+use super::{kmin, scaled};
+use crate::warning::{Warning, setting};
+
+pub(super) fn found(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
+    let resumes = never_resumes_early(fabric, setup).or_else(|| empty_after_pauses(fabric, setup));
+    [ecn(fabric, setup), resumes, nothing_lossless(setup)].into_iter().flatten().collect()
+}
+
+/// Ports of switches, with the plan of their buffer.
+fn ports(fabric: &Fabric, setup: &Setup) -> Vec<(NodeId, PortId, BufferPlan)> {
+    let largest = setup.params.packets.largest(&setup.carriers);
+    let of_switch = |switch: NodeId| {
+        let plan = BufferPlan::new(fabric, &setup.params, largest, switch).ok()?;
+        Some(fabric.ports_of(switch).map(move |port| (switch, port, plan)))
+    };
+    fabric.switches().filter_map(of_switch).flatten().collect()
+}
+
+/// Priorities of flows that `counts`, as bits.
+fn priorities(setup: &Setup, counts: impl Fn(&Carrier) -> bool) -> u8 {
+    let counts: Vec<bool> = setup.carriers.iter().map(counts).collect();
+    let flows = setup.flows.flows.iter().filter(|flow| counts[usize::from(flow.label)]);
+    flows.fold(0, |mask, flow| mask | 1 << flow.priority)
+}
+
+struct Marking {
+    switch: NodeId,
+    rate: Rate,
+    kmin: u64,
+    /// Largest queue of a flow that reads marks.
+    most: u64,
+    /// Queue of a single sender that PFC pauses.
+    xoff: Option<u64>,
+}
+
+impl Marking {
+    /// At most half of a queue that drops packets (our choice).
+    fn useful(&self) -> u64 {
+        self.xoff.unwrap_or(self.most / 2)
+    }
+}
+
+/// Kmin above the largest queue, or above the XOFF threshold of a single sender that fills a port.
+fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
+    let params = &setup.params;
+    let readers = priorities(setup, |carrier| match *carrier {
+        Carrier::Rdma(index) => !setup.controls[index].control.ignores(Input::Marks),
+        Carrier::Transport(index) => setup.transports[index].ecn().is_some(),
+    });
+    if !params.ecn.enabled || readers == 0 {
+        return None;
+    }
+    let lossless = readers & params.switch.paused_priorities() != 0;
+    let marking = |(switch, port, plan): (NodeId, PortId, BufferPlan)| {
+        let rate = fabric.rate(port);
+        let most = match params.switch.queues {
+            QueueParams::Shared if lossless => plan.headroom + plan.reserved + plan.shared,
+            QueueParams::Shared => lossy_queue(&params.switch, &plan),
+            QueueParams::DropTail { limit } | QueueParams::Pfabric { limit } => limit.0,
+        };
+        let xoff = lossless.then(|| params.switch.reserve.0 + plan.lone_xoff(fabric, params, rate));
+        Marking { switch, rate, kmin: kmin(&params.ecn, rate), most, xoff }
+    };
+    let all: Vec<Marking> = ports(fabric, setup).into_iter().map(marking).collect();
+    let never = |one: &&Marking| one.kmin >= one.most;
+    let late = |one: &&Marking| one.xoff.is_some_and(|xoff| one.kmin > xoff);
+    let worst = all.iter().find(never).or_else(|| all.iter().find(late))?;
+    let exact = |rate: Rate| params.ecn.by_rate.iter().any(|one| one.rate == rate);
+    let advice = if exact(worst.rate) {
+        let same = all.iter().filter(|one| one.rate == worst.rate).map(Marking::useful).min()?;
+        format!("for {:#} in ecn.by_rate, write {}", worst.rate, setting("kmin", Bytes(floor3(same))))
+    } else {
+        let of_port = |one: &Marking| scaled(one.useful(), params.ecn.per_rate, one.rate);
+        let least = all.iter().filter(|one| !exact(one.rate)).map(of_port).min()?;
+        format!("write {}", setting("kmin", Bytes(floor3(least))))
+    };
+    let name = &fabric.node(worst.switch).name;
+    let what = match worst.xoff {
+        Some(xoff) if !never(&worst) => {
+            format!("but PFC pauses a single sender at {:#}: PFC acts before ECN", Bytes(xoff))
+        }
+        _ => format!("but its queue holds at most {:#}: it never marks", Bytes(worst.most)),
+    };
+    Some(Warning::new("ecn.kmin", format!("Kmin of a port of {name} is {:#}, {what}; {advice}", Bytes(worst.kmin))))
+}
+
+/// Largest lossy queue of a port: lossy_alpha times the bytes that it leaves free, with reserves.
+pub(super) fn lossy_queue(switch: &SwitchParams, plan: &BufferPlan) -> u64 {
+    let alpha = switch.lossy_alpha;
+    (alpha / (1.0 + alpha) * (plan.shared + plan.reserved) as f64) as u64
+}
+
+/// Ports that resume only with an empty queue, as the offset exceeds their largest dynamic XOFF threshold.
+fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
+    let params = &setup.params;
+    if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {
+        return None;
+    }
+    let offset = params.switch.resume_offset;
+    let xoff = |&(switch, port, plan): &(NodeId, PortId, BufferPlan)| {
+        (switch, plan.largest_xoff(fabric, params, fabric.rate(port)))
+    };
+    let xoffs: Vec<(NodeId, u64)> = ports(fabric, setup).iter().map(xoff).collect();
+    let (switch, xoff) = *xoffs.iter().find(|(_, xoff)| offset.0 > *xoff)?;
+    let least = xoffs.iter().map(|(_, xoff)| *xoff).min()?;
+    let usual = SwitchParams::default().resume_offset.0;
+    let text = format!(
+        "{offset:#} exceeds the largest XOFF threshold of a port of {}, {:#}: a paused queue resumes only when it is empty; \
+         write {}",
+        fabric.node(switch).name,
+        Bytes(xoff),
+        setting("resume_offset", Bytes(if usual <= least { usual } else { floor3(least) }))
+    );
+    Some(Warning::new("switch.resume_offset", text))
+}
+
+/// XOFF too low for the link: the queue is empty before packets arrive again.
+fn empty_after_pauses(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
+    let params = &setup.params;
+    let paused = params.switch.paused_priorities();
+    if priorities(setup, |_| true) & paused == 0 {
+        return None;
+    }
+    let (reserve, offset) = (params.switch.reserve.0, params.switch.resume_offset.0.max(1));
+    let packet = params.packets.largest(&setup.carriers);
+    let all = ports(fabric, setup);
+    // XON and the first packet cross the link.
+    let needed = |port: PortId| {
+        let flight = u128::from(fabric.rate(port).0) * 2 * u128::from(fabric.delay(port).0);
+        u64::try_from(flight / 8_000_000_000_000).unwrap_or(u64::MAX).saturating_add(packet)
+    };
+    let xoff = |plan: &BufferPlan, port: PortId| plan.lone_xoff(fabric, params, fabric.rate(port));
+    let missing = |&&(_, port, plan): &&(NodeId, PortId, BufferPlan)| {
+        needed(port).saturating_sub((reserve + xoff(&plan, port)).saturating_sub(offset))
+    };
+    let worst = all.iter().max_by_key(missing).filter(|one| missing(one) > 0)?;
+    let &(switch, port, plan) = worst;
+    let room = (reserve + xoff(&plan, port)).saturating_sub(needed(port));
+    let (name, advice) = if room > 0 {
+        let least = SwitchParams::default().resume_offset.0.min(room);
+        ("switch.resume_offset", setting("resume_offset", Bytes(floor3(least))))
+    } else {
+        let wanted = (needed(port) + offset).saturating_sub(reserve).max(1);
+        higher_xoff(setup, &plan, fabric.ports_of(switch).len() as u64, (wanted, xoff(&plan, port)))
+    };
+    let text = format!(
+        "a queue of {} that resumes holds at most {:#}, but its port sends {:#} until packets arrive again: the port can run \
+         empty after each pause; write {}",
+        fabric.node(switch).name,
+        Bytes((reserve + xoff(&plan, port)).saturating_sub(offset)),
+        Bytes(needed(port)),
+        advice
+    );
+    Some(Warning::new(name, text))
+}
+
+/// Field, and setting that raises an XOFF threshold.
+fn higher_xoff(setup: &Setup, plan: &BufferPlan, ports: u64, (wanted, now): (u64, u64)) -> (&'static str, String) {
+    let switch = &setup.params.switch;
+    let buffer = |shared: u64| Bytes(ceil3(plan.headroom.saturating_add(plan.reserved).saturating_add(shared)));
+    match switch.pfc_mode {
+        PfcMode::Static { .. } => {
+            let queues = ports * u64::from(switch.paused_priorities().count_ones());
+            let shared = ceil3(wanted).saturating_mul(queues);
+            let xoff = setting("pfc_mode.static.xoff", Bytes(ceil3(wanted)));
+            let larger = (shared > plan.shared).then(|| format!(" and {}", setting("buffer", buffer(shared))));
+            ("switch.pfc_mode", xoff + &larger.unwrap_or_default())
+        }
+        // The threshold grows with the shared bytes.
+        PfcMode::Dynamic { .. } => ("switch.buffer", setting("buffer", buffer(scaled_up(plan.shared, wanted, now)))),
+    }
+}
+
+fn scaled_up(number: u64, to: u64, from: u64) -> u64 {
+    u64::try_from((u128::from(number) * u128::from(to)).div_ceil(u128::from(from.max(1)))).unwrap_or(u64::MAX)
+}
+
+/// PFC that pauses no flow: all priorities of the workload are lossy.
+fn nothing_lossless(setup: &Setup) -> Option<Warning> {
+    let switch = &setup.params.switch;
+    let (paused, rdma) = (switch.paused_priorities(), |carrier: &Carrier| matches!(carrier, Carrier::Rdma(_)));
+    let sent = priorities(setup, rdma);
+    let moves = switch.isolation.enabled || switch.tagging.enabled;
+    if sent == 0 || paused == 0 || moves || sent & paused != 0 {
+        return None;
+    }
+    let listed = |mask: u8| (0..8u8).filter(move |prio| mask & 1 << prio != 0).map(|prio| prio.to_string());
+    let listed = |mask: u8| listed(mask).collect::<Vec<_>>().join(", ");
+    let noun = if sent.count_ones() == 1 { "priority" } else { "priorities" };
+    let text = format!(
+        "RDMA flows have {noun} {sent}, which PFC does not pause: packets can be dropped; write `lossless = [{sent}]`, or `pfc = \
+         false`",
+        sent = listed(sent)
+    );
+    Some(Warning::new("switch.lossless", text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::found;
+
+    const STAR: &str = "[fabric.star]\nhosts = 4\n[[workload]]\nlist = [{ src = 0, dst = 1, size = \"10kB\" }]\n";
+
+    fn of(field: &str, text: &str) -> Option<String> {
+        found(&format!("{STAR}[scheme.A]\ncontrol = \"dcqcn\"\n{text}")).into_iter().find(|one| one.starts_with(field))
+    }
+
+    #[test]
+    fn marking_that_a_lossy_queue_never_reaches() {
+        let lossy = |more: &str| of("ecn.kmin", &format!("[switch]\npfc = false\nbuffer = \"1MB\"\n{more}"));
+        // Lossy alpha 1: half of the buffer, 500 kB.
+        assert_eq!(lossy(""), None);
+        let kmin = "[ecn]\nkmin = \"600kB\"\n";
+        let said = "Kmin of a port of s0 is 600 kB, but its queue holds at most 500 kB: it never marks; write `kmin = \"250kB\"`";
+        assert_eq!(lossy(kmin), Some(format!("ecn.kmin: {said}")));
+        let exact = "[ecn]\nby_rate = [{ rate = \"100Gbps\", kmin = \"600kB\", kmax = \"700kB\", pmax = 1.0 }]\n";
+        let text = lossy(exact).unwrap();
+        assert!(text.ends_with("for 100 Gb/s in ecn.by_rate, write `kmin = \"250kB\"`"), "{text}");
+        assert_eq!(lossy(&kmin.replace("600", "250")), None);
+        let tail = |limit: &str| of("ecn.kmin", &format!("[switch.queues.drop-tail]\nlimit = \"{limit}\"\n"));
+        assert!(tail("300kB").unwrap().ends_with("holds at most 300 kB: it never marks; write `kmin = \"150kB\"`"));
+        assert_eq!(tail("500kB"), None);
+    }
+
+    #[test]
+    fn the_advised_kmin_marks_before_pfc_pauses() {
+        let kmin = |size: &str| of("ecn.kmin", &format!("[ecn]\nkmin = \"{size}\"\nkmax = \"40MB\"\n"));
+        let text = kmin("5MB").unwrap();
+        let (said, advised) = text.split_once("; write `kmin = \"").unwrap();
+        assert!(said.contains("PFC pauses a single sender at"), "{text}");
+        assert_eq!(kmin(advised.trim_end_matches("\"`")), None);
+        assert!(kmin("39MB").unwrap().contains("it never marks"));
+    }
+
+    #[test]
+    fn the_advised_xoff_outlasts_the_link() {
+        let xoff =
+            |size: &str, more: &str| of("switch.", &format!("[switch]\npfc_mode.static.xoff = \"{size}\"\n{more}"));
+        // 2·100 Gb/s·1 us = 25,000 B and a packet of 1090 B: 26,090 B; 10 kB - 3072 B + 4096 B are queued.
+        let said = "switch.pfc_mode: a queue of s0 that resumes holds at most 11.024 kB, but its port sends 26.09 kB until packets \
+                    arrive again: the port can run empty after each pause; write `pfc_mode.static.xoff = \"25.1kB\"`";
+        assert_eq!(xoff("10kB", "").unwrap(), said);
+        assert_eq!(xoff("25100B", ""), None);
+        let text = xoff("10kB", "buffer = \"200kB\"\n").unwrap();
+        assert!(text.ends_with(" and `buffer = \"231kB\"`"), "{text}");
+        assert_eq!(xoff("25100B", "buffer = \"231kB\"\n"), None);
+    }
+
+    #[test]
+    fn an_offset_that_leaves_too_little() {
+        let offset = |bytes: u32| of("switch.", &format!("[switch]\nresume_offset = \"{bytes}B\"\n"));
+        // 33.42 MB are shared; alpha 1/8: 3.714 MB for a single sender.
+        let text = offset(3_700_000).unwrap();
+        assert!(text.starts_with("switch.resume_offset: a queue of s0 that resumes holds at most "), "{text}");
+        assert!(text.ends_with("write `resume_offset = \"3.07kB\"`"), "{text}");
+        assert_eq!(offset(3_600_000), None);
+    }
+
+    #[test]
+    fn a_small_dynamic_threshold_needs_a_larger_buffer() {
+        let buffer = |size: &str| of("switch.buffer", &format!("[switch]\nbuffer = \"{size}\"\n"));
+        let text = buffer("200kB").unwrap();
+        let (_, advised) = text.split_once("; write `buffer = \"").unwrap();
+        assert_eq!(buffer(advised.trim_end_matches("\"`")), None, "{text}");
+        assert_eq!(buffer("32MiB"), None);
+    }
+
+    #[test]
+    fn a_workload_without_a_lossless_flow() {
+        let text = of("switch.lossless", "[switch]\nlossless = [2]\n").unwrap();
+        assert!(text.contains("RDMA flows have priority 3, which PFC does not pause"), "{text}");
+        assert!(text.ends_with("write `lossless = [3]`, or `pfc = false`"), "{text}");
+        for fine in ["lossless = [3]", "pfc = false", "lossless = [2, 3]", "lossless = []"] {
+            assert_eq!(of("switch.lossless", &format!("[switch]\n{fine}\n")), None, "{fine}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Outcomes do not depend on the cut of the fabric, on threads, or on the length of windows.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use incast_sim::outcome::Counts;
+use incast_sim::{Cut, Outcome, Simulation};
+
+/// Numbers of threads. On one, partitions run one after another, which is faster with few nodes: most runs do.
+const THREADS: [usize; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4, 8];
+const SHORTER: [u64; 5] = [1, 2, 3, 5, 7];
+
+thread_local! {
+    static POOLS: RefCell<HashMap<usize, rayon::ThreadPool>> = RefCell::default();
+}
+
+/// `run` runs the simulation again after a change.
+pub(crate) fn same(outcome: &Outcome, run: impl Fn(&dyn Fn(Simulation) -> Simulation) -> Outcome + Sync) {
+    // Other runs have other cuts, threads and windows, or none.
+    let draw = incast_model::rng::mix(outcome.counts.events ^ outcome.end.0 << 20);
+    let among = |draw: u64, count: usize| (draw % count as u64) as usize;
+    if !draw.is_multiple_of(4) {
+        return; // the suite would take twice as long
+    }
+    let draw = draw >> 2;
+    let cuts = [Cut::Nodes, Cut::Into(2), Cut::Into(5), Cut::Random(3, draw)];
+    let cut = cuts[among(draw, cuts.len())];
+    let threads = THREADS[among(draw >> 8, THREADS.len())];
+    let shorter = SHORTER[among(draw >> 16, SHORTER.len())];
+    let change = |simulation: Simulation| {
+        let least_awake = if threads == 1 { usize::MAX } else { 0 };
+        simulation.cut(cut).side_by_side(least_awake).shorter_windows(shorter)
+    };
+    let other = match threads {
+        1 => run(&change),
+        _ => POOLS.with_borrow_mut(|pools| {
+            let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            pools.entry(threads).or_insert_with(pool).install(|| run(&change))
+        }),
+    };
+    assert_eq!(text(outcome, shorter), text(&other, shorter), "{cut:?}, {threads} threads, windows shorter by {shorter}");
+}
+
+/// Without the peak of packets if it was taken at other times.
+fn text(outcome: &Outcome, shorter: u64) -> String {
+    let peak_packets = if shorter == 1 { outcome.counts.peak_packets } else { 0 };
+    let counts = Counts { peak_packets, ..outcome.counts };
+    format!("{:?}", Outcome { counts, ..outcome.clone() })
+}
