@@ -58,10 +58,10 @@ fn schemes_with_other_settings_are_shown_apart_with_sources() {
         ("mine.toml:8".into(), "mine.toml:11".into())
     );
     assert_eq!((source(a, "switch.buffer"), source(b, "ecn.kmin")), ("default".into(), "default of dctcp".into()));
-    assert_eq!((c.port_buffer, &c.switches[..], &c.lossless[..]), (Some(36_000), &[][..], &[][..]));
+    assert_eq!((c.port_buffer, &c.switches[..], &c.lossless[..]), (Some(36_864), &[][..], &[][..]));
     let text = show.to_string();
     assert!(text.contains("switch.headroom = { bytes = \"40kB\" } (mine.toml:8)"), "{text}");
-    assert!(text.contains("\nbuffers    36,000 B at each port of scheme C, no PFC"), "{text}");
+    assert!(text.contains("\nbuffers    36,864 B at each port of scheme C, no PFC"), "{text}");
 }
 
 #[test]
