@@ -19,7 +19,7 @@ hosts_per_leaf = 8
 
 [[workload]]
 label = "background"
-poisson = { load = 0.4, sizes = "web-search", duration = "300us" }
+poisson = { load = 0.4, sizes = "websearch", duration = "300us" }
 
 [[workload]]
 label = "incast"

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Given, Prepared, Scenario, given, profiles};
+use super::{Given, Prepared, Scenario, StandIns, given, profiles};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::text_file;
 use crate::tree::path::{self, Step};
@@ -15,15 +15,6 @@ pub struct Loaded {
     base_dir: PathBuf,
     given: Given,
     stand_ins: StandIns,
-}
-
-/// Sections that a file lacks and that defaults stand in for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct StandIns {
-    /// One flow of 1 B.
-    pub(crate) workload: bool,
-    /// One scheme.
-    pub(crate) scheme: bool,
 }
 
 impl Loaded {
