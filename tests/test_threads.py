@@ -19,11 +19,11 @@ hosts_per_leaf = 8
 
 [[workload]]
 label = "background"
-poisson = { load = 0.4, sizes = "web-search", duration = "300us" }
+poisson = { load = 0.4, sizes = "websearch", duration = "300us" }
 
 [[workload]]
 label = "incast"
-incast = { receiver = 0, senders = 40, size = "50kB", start = "20us" }
+incast = { fan_in = 40, size = "50kB", receiver = 0, at = "20us" }
 
 [measure]
 sample_every = "20us"
@@ -60,7 +60,9 @@ def _without_times(results: incast.Results) -> object:
     return without(json.loads((results.path / "manifest.json").read_text()))
 
 
-@pytest.mark.parametrize(("change", "why"), [("simulation.arithmetic=ns3", "`ns3` arithmetic orders"), ("seed=4", None)])
+@pytest.mark.parametrize(
+    ("change", "why"), [("simulation.arithmetic=ns3", "`ns3` arithmetic orders"), ("seed=4", None)]
+)
 def test_show_says_why_a_simulation_runs_on_one_thread(tmp_path: Path, change: str, why: str | None) -> None:
     (tmp_path / "s.toml").write_text(SCENARIO)
     shown = incast.load(tmp_path / "s.toml", [change]).summary()

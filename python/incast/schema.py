@@ -3223,6 +3223,9 @@ class FailureParams(Tree):
         random: Links drawn at random by the scenario's seed.
         at: Time of the failure. Default 0s.
         until: Time of the repair. Default never.
+        times: Flap: number of failures, 1 to 1000, each as long as the first. Default 1.
+        every: Flap: time from one failure to the next, more than `until` - `at`; required if `times` is more than
+            1.
         silent: Gray failure: the link stays up, passes PFC frames, and loses this fraction of other packets each
             way, more than 0 and at most 1. Default: the link is down, and both ends know.
 
@@ -3245,6 +3248,12 @@ class FailureParams(Tree):
 
     until: Time | None = None
     """Time of the repair. Default never."""
+
+    times: int | None = None
+    """Flap: number of failures, 1 to 1000, each as long as the first. Default 1."""
+
+    every: Time | None = None
+    """Flap: time from one failure to the next, more than `until` - `at`; required if `times` is more than 1."""
 
     silent: float | None = None
     """Gray failure: the link stays up, passes PFC frames, and loses this fraction of other packets each way, more than
@@ -3310,6 +3319,24 @@ class PauseParams(Tree):
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
+class HoldTime(Tree):
+    """Hold times of links' states.
+
+    Args:
+        down: Time that a link must stay down: a repair before cancels the withdrawal of its routes. Default 0s
+            (Junos).
+        up: Time that a link must stay up: its routes come back only then (hold-down). Default 0s (Junos).
+
+    """
+
+    down: Time | None = None
+    """Time that a link must stay down: a repair before cancels the withdrawal of its routes. Default 0s (Junos)."""
+
+    up: Time | None = None
+    """Time that a link must stay up: its routes come back only then (hold-down). Default 0s (Junos)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
 class NetworkParams(Tree):
     """Routing, load balancing, failures and PFC storms.
 
@@ -3327,6 +3354,9 @@ class NetworkParams(Tree):
             packets for a dead link are lost. Default 10ms (our choice: hardware repair takes microseconds, a
             routing protocol 10 to 1000 ms). Links that are down from the start are on no route, unless this is
             absent.
+        hold_time: Time that a link must stay down, and up, before its switches report the change to routing;
+            `reroute_after` follows. A change that does not last is not reported. Default 0s each (Junos `hold-
+            time`: 0 ms each).
 
     """
 
@@ -3360,6 +3390,11 @@ class NetworkParams(Tree):
     """Time from a failure or repair of a link until all routes follow; absent: routes stay, and packets for a dead
     link are lost. Default 10ms (our choice: hardware repair takes microseconds, a routing protocol 10 to 1000 ms).
     Links that are down from the start are on no route, unless this is absent.
+    """
+
+    hold_time: HoldTime | None = None
+    """Time that a link must stay down, and up, before its switches report the change to routing; `reroute_after`
+    follows. A change that does not last is not reported. Default 0s each (Junos `hold-time`: 0 ms each).
     """
 
 
@@ -3461,6 +3496,54 @@ PfcMode: TypeAlias = PfcModeDynamic | PfcModeStatic
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
+class SonicHeadroom(Tree):
+    """Headroom as SONiC's `buffer_headroom_mellanox.lua` computes `xoff`: (`port_mtu` + 2·rate·delay +
+    2·rate·`gearbox` + `mac_phy` + peer response) · occupancy + `lossless_mtu`, rounded up. Occupancy: bytes of
+    cells per byte of packets, if `small_packets` percent have 64 B. SONiC's `xon`, the pipeline's bytes, is
+    `switch.reserve`.
+
+    Args:
+        port_mtu: Largest packet of the port. Default 9216B (reproduces SONiC's Spectrum tables).
+        lossless_mtu: Largest lossless packet. Default 1024B (SONiC `LOSSLESS_TRAFFIC_PATTERN`).
+        small_packets: Percentage of packets of 64 B, 0 to 100. Default 100 (the worst case; SONiC's tables;
+            `buffers_config.j2` has 50).
+        mac_phy: Bytes in MAC and PHY when XOFF is sent. Default 819B (SONiC `asic_table.j2`: 0.8 KiB).
+        gearbox: Delay of a gearbox between port and cable, each way. Default 0s; 400ns at SN3800 (SONiC
+            `peripheral_table.j2`).
+        peer_response: Bytes that the peer sends before it obeys. Default by rate: pause quanta of IEEE 802.3 annex
+            31B.3.7, 25216B at 100 Gb/s. SONiC's tables have 3891B (3.8 KiB).
+        round_to: Multiple to which headroom is rounded up, 1 B to 64 KiB. Default 1024B (SONiC).
+
+    """
+
+    _tag: ClassVar[str | None] = "sonic"
+    port_mtu: Bytes | None = None
+    """Largest packet of the port. Default 9216B (reproduces SONiC's Spectrum tables)."""
+
+    lossless_mtu: Bytes | None = None
+    """Largest lossless packet. Default 1024B (SONiC `LOSSLESS_TRAFFIC_PATTERN`)."""
+
+    small_packets: int | None = None
+    """Percentage of packets of 64 B, 0 to 100. Default 100 (the worst case; SONiC's tables; `buffers_config.j2` has
+    50).
+    """
+
+    mac_phy: Bytes | None = None
+    """Bytes in MAC and PHY when XOFF is sent. Default 819B (SONiC `asic_table.j2`: 0.8 KiB)."""
+
+    gearbox: Time | None = None
+    """Delay of a gearbox between port and cable, each way. Default 0s; 400ns at SN3800 (SONiC `peripheral_table.j2`)."""
+
+    peer_response: Bytes | None = None
+    """Bytes that the peer sends before it obeys. Default by rate: pause quanta of IEEE 802.3 annex 31B.3.7, 25216B at
+    100 Gb/s. SONiC's tables have 3891B (3.8 KiB).
+    """
+
+    round_to: Bytes | None = None
+    """Multiple to which headroom is rounded up, 1 B to 64 KiB. Default 1024B (SONiC)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
 class HeadroomBytes(Tree):
     """Given size.
 
@@ -3474,7 +3557,7 @@ class HeadroomBytes(Tree):
     """
 
 
-Headroom: TypeAlias = Literal["computed", "three-delays"] | HeadroomBytes | Bytes
+Headroom: TypeAlias = Literal["computed", "three-delays"] | SonicHeadroom | HeadroomBytes | Bytes
 """Buffer per ingress port and lossless priority for packets after XOFF.
 
 `computed`: 2·rate·delay + 2 full packets + the triggering packet + one pause frame: no lossless drop.
@@ -3643,12 +3726,14 @@ class TaggingParams(Tree):
     """Egress queue of a packet with a changed tag. Default new-tag (Tagger, CoNEXT 2017)."""
 
 
-WatchdogAction: TypeAlias = Literal["drop", "forward"]
+WatchdogAction: TypeAlias = Literal["drop", "forward", "alert"]
 """Action of the watchdog during a storm.
 
 `drop`: Drops the queue, packets for it, and packets that arrive by its port and priority.
 
 `forward`: Ignores the pauses and sends, with or without buffer space at the next switch.
+
+`alert`: Only records the storm: pauses stay in force, no packet is dropped (SONiC `pfcwd` action `alert`).
 """
 
 
@@ -3834,6 +3919,10 @@ class SwitchParams(Tree):
         queues: Packet queues and drops. Default shared (NS3).
         buffer: Packet buffer of a switch, shared by its ports, at most 2 GiB. Default 33554432B = 32 MiB (NS3
             `run.py`: 16·bandwidth/50 MiB at 100 Gb/s).
+        cell: Size of a buffer cell, 16 B to 4096 B: a packet occupies whole cells in reserve, shared buffer and
+            headroom. PFC thresholds and counters count the bytes of cells; queue lengths, ECN and drops of lossy
+            queues count packets' bytes. Default none (exact bytes; NS3). SONiC: 96 B to 256 B (Spectrum); 208 B (a
+            100 Gb/s chip's tables).
         reserve: Buffer guaranteed to each ingress port and priority; the buffer sets one per port aside (NS3).
             Default 4096B (NS3 `switch-mmu.cc`).
         lossless: Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in
@@ -3868,6 +3957,12 @@ class SwitchParams(Tree):
     buffer: Bytes | None = None
     """Packet buffer of a switch, shared by its ports, at most 2 GiB. Default 33554432B = 32 MiB (NS3 `run.py`:
     16·bandwidth/50 MiB at 100 Gb/s).
+    """
+
+    cell: Bytes | None = None
+    """Size of a buffer cell, 16 B to 4096 B: a packet occupies whole cells in reserve, shared buffer and headroom. PFC
+    thresholds and counters count the bytes of cells; queue lengths, ECN and drops of lossy queues count packets'
+    bytes. Default none (exact bytes; NS3). SONiC: 96 B to 256 B (Spectrum); 208 B (a 100 Gb/s chip's tables).
     """
 
     reserve: Bytes | None = None

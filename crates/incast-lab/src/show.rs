@@ -5,7 +5,6 @@ use std::fmt;
 use incast_model::fabric::{BaseRtts, Fabric, HostId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
-use incast_model::memory::{Memory, amount};
 use incast_model::routing::Paths;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{OfferedLoad, WorkloadSpec};
@@ -20,12 +19,16 @@ use serde::Serialize;
 use crate::scenario::{Patch, Prepared, Scenario, marking, tagging};
 use crate::warning::Warning;
 
+mod buffers;
 mod classes;
 mod estimate;
 mod offered;
+mod sources;
 mod vms;
 
+pub use buffers::{BufferShow, PortShow, SwitchShow};
 pub use estimate::Estimate;
+pub use sources::Setting;
 pub use vms::{AdmissionShow, CutShow, TenantShow, VmsShow};
 
 /// Summary of a scenario.
@@ -44,10 +47,12 @@ pub struct Show {
     pub offered: Vec<OfferedLoad>,
     /// Traffic with synthetic stand-ins for unpublished measurements.
     pub synthetic: Vec<String>,
-    /// Schemes to simulate.
+    /// Schemes to simulate; none without a workload.
     pub schemes: Vec<SchemeShow>,
-    /// Estimate of the run.
-    pub estimate: Estimate,
+    /// Buffers of switches and thresholds of ports, of schemes with equal ones.
+    pub buffers: Vec<BufferShow>,
+    /// Estimate of the run; `None` without a workload.
+    pub estimate: Option<Estimate>,
     /// Warnings with their parameters.
     pub warnings: Vec<Warning>,
 }
@@ -101,6 +106,9 @@ pub const TYPICAL_RATE: f64 = 8e6;
 
 /// Summarises a scenario for a core of `packet_hops_per_s` (default [`TYPICAL_RATE`]).
 pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
+    if prepared.stand_ins.workload {
+        return of_fabric(prepared);
+    }
     let scenario = &prepared.scenario;
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
     let routes = prepared.routes();
@@ -125,8 +133,26 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                 one_thread: scheme.setup.one_thread(),
             })
             .collect(),
-        estimate: Estimate::new(prepared, &routes, links, packet_hops_per_s),
+        buffers: buffers::of_schemes(prepared),
+        estimate: Some(Estimate::new(prepared, &routes, links, packet_hops_per_s)),
         warnings: prepared.warnings_with(links, || offered).to_vec(),
+    }
+}
+
+/// Summarises a scenario without a workload.
+fn of_fabric(prepared: &Prepared) -> Show {
+    let scenario = &prepared.scenario;
+    Show {
+        scenario: scenario.toml_without(prepared.stand_ins),
+        fabric: Summary::new(&prepared.fabric, scenario.packets.payload),
+        vms: VmsShow::new(prepared),
+        labels: Vec::new(),
+        offered: Vec::new(),
+        synthetic: Vec::new(),
+        schemes: Vec::new(),
+        buffers: buffers::of_schemes(prepared),
+        estimate: None,
+        warnings: Vec::new(),
     }
 }
 
@@ -341,22 +367,11 @@ impl fmt::Display for Show {
                 write!(f, "\n           one thread: {why}")?;
             }
         }
-        let estimate = &self.estimate;
-        write!(
-            f,
-            "\nestimate   {:.3} M packets, {:.3} M packet-hops in each of {}: about {:.1} CPU seconds at {:.1} M/s, {:.1} MB of \
-             results, {} of memory with one scheme at a time",
-            estimate.packets as f64 / 1e6,
-            estimate.packet_hops as f64 / 1e6,
-            counted(estimate.schemes as u64, "scheme", "schemes"),
-            estimate.cpu_seconds,
-            estimate.packet_hops_per_s / 1e6,
-            estimate.results_bytes as f64 / 1e6,
-            amount(estimate.memory_bytes as f64)
-        )?;
-        let memory = Memory::available();
-        if estimate.memory_bytes > memory.bytes {
-            write!(f, " ({memory})")?;
+        // Without schemes one stands in for all.
+        let schemes = self.buffers.iter().map(|buffers| buffers.schemes.len()).sum();
+        self.buffers.iter().try_for_each(|buffers| buffers.write(f, schemes))?;
+        if let Some(estimate) = &self.estimate {
+            write!(f, "{estimate}")?;
         }
         for warning in &self.warnings {
             write!(f, "\nwarning    {}", warning.summary(self.schemes.len()))?;
@@ -405,9 +420,11 @@ control = "dcqcn"
         assert!((one.load.unwrap() - 12_500.0 * 8.0 / 1e-6 / 800e9).abs() < 1e-9);
         assert_eq!(show.labels[1].load, None);
         // 10 packets over 2 links and 3 over 4, data and ACKs; then three of the burst over 2 or 4.
-        assert_eq!(show.estimate.packets, 16);
-        assert!((2 * (10 * 2 + 3 * 4 + 3 * 2)..=2 * (10 * 2 + 3 * 4 + 3 * 4)).contains(&show.estimate.packet_hops));
-        assert_eq!(show.estimate.cpu_seconds, show.estimate.packet_hops as f64 * 2.0 / 1e6);
+        assert_eq!(show.estimate.unwrap().packets, 16);
+        assert!(
+            (2 * (10 * 2 + 3 * 4 + 3 * 2)..=2 * (10 * 2 + 3 * 4 + 3 * 4)).contains(&show.estimate.unwrap().packet_hops)
+        );
+        assert_eq!(show.estimate.unwrap().cpu_seconds, show.estimate.unwrap().packet_hops as f64 * 2.0 / 1e6);
         assert_eq!(show.schemes[1].controls, ["dcqcn, window off"]);
         assert_eq!(show.warnings, []);
         assert_eq!(show.schemes[1].network, [""; 0]);

@@ -203,7 +203,7 @@ impl Scenario {
 
     /// Whole scenario with defaults; absent values are `"none"`, as in files.
     fn tree(&self) -> Value {
-        let mut tree = serde_json::to_value(self.loaded.scenario()).unwrap_or_default();
+        let mut tree = self.loaded.to_value();
         spell_absent(&mut tree);
         tree
     }
@@ -211,7 +211,7 @@ impl Scenario {
     pub(crate) fn whole(&self, format: &str) -> String {
         match format {
             "json" => json(&self.tree()),
-            _ => self.loaded.scenario().to_toml(),
+            _ => self.loaded.to_toml(),
         }
     }
 

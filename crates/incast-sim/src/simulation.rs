@@ -40,7 +40,13 @@ impl Simulation {
                 .fold(STALL.max(params.rdma.rto.unwrap_or_default() * 4), Time::max)
                 .0,
         };
-        Ok(Self { network: Network::new(setup.into_inner())?, limits, cut: Cut::Whole, least_awake: usize::MAX, shorter: 1 })
+        Ok(Self {
+            network: Network::new(setup.into_inner())?,
+            limits,
+            cut: Cut::Whole,
+            least_awake: usize::MAX,
+            shorter: 1,
+        })
     }
 
     /// Cuts the fabric into partitions. Results do not depend on it.

@@ -12,6 +12,7 @@ from incast.errors import translated
 SHOW_EXAMPLES = """
 Examples:
   incast show scenarios/quickstart.toml
+  incast show fabric.toml --format json
   incast show mine.toml --set fabric.leaf_spine.leaves=8 --format toml
 """
 
@@ -25,16 +26,18 @@ def show(
 ) -> None:
     """Show a scenario with every default, its derived figures and its estimated cost, without running it.
 
+    Derived figures include headroom, PFC thresholds and ECN thresholds of switch ports.
+
     Parameters
     ----------
     file
-        Scenario, a TOML file.
+        Scenario, a TOML file. A file without a workload shows its fabric and its switches.
     format
         Output format; toml is a complete scenario file.
 
     """
     with translated():
-        core = _core.Scenario.load(file, set_ or [])
+        core = _core.Scenario.load_fabric(file, set_ or [])
         if format == "json":
             print(core.summary("json"))
             return

@@ -106,10 +106,7 @@ pub fn simulate(
 }
 
 /// Uses the threads of the pool that it is called in.
-fn simulation(
-    setup: ValidSetup,
-    observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<Outcome, FieldError> {
+fn simulation(setup: ValidSetup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> {
     let simulation = Simulation::new(setup)?;
     Ok(if rayon::current_thread_index().is_none() {
         simulation.run(observe)

@@ -17,6 +17,7 @@ mod read;
 #[cfg(test)]
 mod schema_tests;
 mod scheme;
+mod stand_ins;
 pub(crate) mod tagging;
 mod tenants;
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub use profiles::SCENARIO_PROFILES;
 pub use read::Loaded;
 pub use scheme::Scheme;
 pub(crate) use scheme::marking;
+pub(crate) use stand_ins::StandIns;
 
 /// A simulation experiment: one fabric and one list of flows, simulated once under each scheme.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -13,7 +13,7 @@ use crate::tree;
 /// Merged key by key; patches replace other tables, such as `pfc_mode`, a choice of one.
 fn tables() -> Vec<&'static str> {
     let switch = SwitchParams::default();
-    switch.guards().map(|(guard, _)| guard).chain(["classes"]).collect()
+    switch.guards().map(|(guard, _)| guard).chain(["classes", "hold_time"]).collect()
 }
 
 /// Some parameters of a `T`, which override a whole `T`.

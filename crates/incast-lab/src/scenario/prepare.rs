@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::given::value;
-use super::{Given, Scenario, Scheme};
+use super::{Given, Scenario, Scheme, StandIns};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place};
 use crate::text_file;
 use crate::tree::path;
@@ -39,6 +39,7 @@ pub struct Prepared {
     /// Schemes' simulations, in the scenario's order.
     pub schemes: Vec<PreparedScheme>,
     pub(crate) given: Given,
+    pub(crate) stand_ins: StandIns,
     pub(crate) found: OnceLock<Vec<Warning>>,
 }
 
@@ -78,6 +79,7 @@ impl Scenario {
             flows,
             schemes,
             given: Given::default(),
+            stand_ins: StandIns::default(),
             found: OnceLock::new(),
         })
     }

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Given, Prepared, Scenario, given, profiles};
+use super::{Given, Prepared, Scenario, StandIns, given, profiles};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::text_file;
 use crate::tree::path::{self, Step};
@@ -14,7 +14,7 @@ pub struct Loaded {
     scenario: Scenario,
     base_dir: PathBuf,
     given: Given,
-    fabric_only: bool,
+    stand_ins: StandIns,
 }
 
 impl Loaded {
@@ -24,20 +24,38 @@ impl Loaded {
         Self::from_tree(tree, base_dir, sets)
     }
 
-    /// Reads a file for its fabric: without workload and schemes, one default flow and scheme stand in.
+    /// Reads a file for its fabric: without a workload, one default flow and, if absent too, a scheme stand in.
     pub fn fabric_from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         let (mut tree, base_dir) = read(file)?;
-        let fabric_only = ["workload", "scheme"].iter().all(|section| !tree.root.contains_key(*section));
-        if fabric_only {
+        let workload = !tree.root.contains_key("workload");
+        let stand_ins = StandIns { workload, scheme: workload && !tree.root.contains_key("scheme") };
+        if stand_ins.workload {
             tree.root.insert("workload".into(), json!([{ "list": [{ "src": 0, "dst": 1, "size": 1 }] }]));
+        }
+        if stand_ins.scheme {
             tree.root.insert("scheme".into(), json!({ "any": { "control": "unlimited" } }));
         }
-        Ok(Self { fabric_only, ..Self::from_tree(tree, base_dir, sets)? })
+        Ok(Self { stand_ins, ..Self::from_tree(tree, base_dir, sets)? })
     }
 
-    /// True without workload and schemes.
+    /// True without a workload.
     pub const fn is_fabric_only(&self) -> bool {
-        self.fabric_only
+        self.stand_ins.workload
+    }
+
+    /// Scenario as TOML with defaults, without stand-ins.
+    pub fn to_toml(&self) -> String {
+        self.scenario.toml_without(self.stand_ins)
+    }
+
+    /// Scenario with defaults as plain values, without stand-ins.
+    pub fn to_value(&self) -> Value {
+        let mut value = given::value(&self.scenario);
+        if let Value::Object(root) = &mut value {
+            let StandIns { workload, scheme } = self.stand_ins;
+            root.retain(|section, _| !(workload && section == "workload" || scheme && section == "scheme"));
+        }
+        value
     }
 
     /// `name`: the text's, in messages; relative files start at `base_dir`.
@@ -65,7 +83,12 @@ impl Loaded {
         Diagnostics::check(found)?;
         let scenario: Scenario =
             tree.typed().map_err(|diagnostic| with_whole_path(diagnostic, written, base_dir, sets))?;
-        let loaded = Self { scenario, base_dir: base_dir.to_owned(), given: Given { root, tree }, fabric_only: false };
+        let loaded = Self {
+            scenario,
+            base_dir: base_dir.to_owned(),
+            given: Given { root, tree },
+            stand_ins: StandIns::default(),
+        };
         loaded.scenario.check().map_err(|found| loaded.locate(found))?;
         Ok(loaded)
     }
@@ -83,7 +106,7 @@ impl Loaded {
     /// Builds fabric, flows, and a setup per scheme.
     pub fn prepare(&self) -> Result<Prepared, Diagnostics> {
         let prepared = self.scenario.setups(&self.base_dir).map_err(|found| self.locate(found))?;
-        Ok(Prepared { given: self.given.clone(), ..prepared })
+        Ok(Prepared { given: self.given.clone(), stand_ins: self.stand_ins, ..prepared })
     }
 
     /// Adds places of parameters.

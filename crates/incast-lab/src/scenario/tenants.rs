@@ -148,7 +148,7 @@ transport = "tcp"
         assert!(text.contains(said), "{text}");
         assert!(text.contains("\nflows      to-y: 20 flows, 0.000 MB, 20 backlogged, all start at 0 ps"), "{text}");
         // The rack's uplink carries 1 Gb/s for 30 s, in packets of 1000 B.
-        assert!(show.estimate.packets.abs_diff(3_750_000) < 100, "{}", show.estimate.packets);
+        assert!(show.estimate.unwrap().packets.abs_diff(3_750_000) < 100, "{}", show.estimate.unwrap().packets);
     }
 
     #[test]

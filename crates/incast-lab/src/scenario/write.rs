@@ -1,10 +1,15 @@
 use serde_json::{Map, Value};
 
-use super::{Scenario, Scheme};
+use super::{Scenario, Scheme, StandIns};
 
 impl Scenario {
     /// TOML text with defaults; reads back as an equal scenario.
     pub fn to_toml(&self) -> String {
+        self.toml_without(StandIns::default())
+    }
+
+    /// Same without stand-ins, whose parameters become the scenario's.
+    pub(crate) fn toml_without(&self, stand_ins: StandIns) -> String {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Some(schemes) = value.get_mut("scheme").and_then(Value::as_object_mut) {
             for (name, written) in schemes {
@@ -13,8 +18,17 @@ impl Scenario {
                 }
             }
         }
-        let table = toml_value(value);
-        toml::to_string_pretty(&table).unwrap_or_default()
+        if let Value::Object(root) = &mut value {
+            if stand_ins.workload {
+                root.shift_remove("workload");
+            }
+            let scheme = if stand_ins.scheme { root.shift_remove("scheme") } else { None };
+            let scheme = scheme.and_then(|schemes| schemes.as_object()?.values().next().cloned());
+            if let Some(Value::Object(scheme)) = scheme {
+                root.extend(scheme.into_iter().filter(|(section, _)| ["switch", "ecn"].contains(&section.as_str())));
+            }
+        }
+        toml::to_string_pretty(&toml_value(value)).unwrap_or_default()
     }
 }
 

@@ -1,8 +1,12 @@
+use std::fmt;
+
 use incast_model::flow::Flow;
+use incast_model::memory::{Memory, amount};
 use incast_model::routing::Routes;
 use incast_model::tenant::{Pair, optimum};
 use serde::Serialize;
 
+use super::counted;
 use crate::memory::Demand;
 use crate::scenario::Prepared;
 
@@ -60,4 +64,23 @@ fn payloads(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
         payloads[at] = (rate * span.seconds() / 8.0) as u64;
     }
     payloads
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "\nestimate   {:.3} M packets, {:.3} M packet-hops in each of {}: about {:.1} CPU seconds at {:.1} M/s, {:.1} MB of \
+             results, {} of memory with one scheme at a time",
+            self.packets as f64 / 1e6,
+            self.packet_hops as f64 / 1e6,
+            counted(self.schemes as u64, "scheme", "schemes"),
+            self.cpu_seconds,
+            self.packet_hops_per_s / 1e6,
+            self.results_bytes as f64 / 1e6,
+            amount(self.memory_bytes as f64)
+        )?;
+        let memory = Memory::available();
+        if self.memory_bytes > memory.bytes { write!(f, " ({memory})") } else { Ok(()) }
+    }
 }

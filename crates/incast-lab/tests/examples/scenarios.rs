@@ -20,7 +20,7 @@ fn examples_are_valid_and_small() {
         let loaded = Loaded::from_path(&file, &[]).unwrap_or_else(|found| panic!("{found}"));
         let prepared = loaded.prepare().unwrap_or_else(|found| panic!("{found}"));
         let show = show(&prepared, TYPICAL_RATE);
-        assert!(show.estimate.cpu_seconds < 40.0, "{}: {show}", file.display());
+        assert!(show.estimate.unwrap().cpu_seconds < 40.0, "{}: {show}", file.display());
         assert!(loaded.scenario().title.is_some(), "{}", file.display());
         let again = Loaded::from_text("merged", &show.scenario, loaded.base_dir(), &[])
             .unwrap_or_else(|found| panic!("{found}"));

@@ -1,11 +1,11 @@
 use std::collections::HashMap;
-use std::fmt;
 use std::path::Path;
 
 use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
 use super::least_time::too_early;
 use super::members::Members;
 use super::spec::WorkloadSpec;
+use super::warning::WorkloadWarning;
 use crate::entry::EntryError;
 use crate::fabric::Fabric;
 use crate::flow::FlowSet;
@@ -174,21 +174,6 @@ fn number_ports(set: &mut FlowSet) {
         let port = next.entry((flow.src.0, flow.dst.0)).or_insert(FIRST_PORT);
         flow.sport = *port;
         *port = port.checked_add(1).unwrap_or(FIRST_PORT);
-    }
-}
-
-/// Warning about a valid setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkloadWarning {
-    /// Field's path, or label of the flows.
-    pub field: String,
-    /// Message.
-    pub message: String,
-}
-
-impl fmt::Display for WorkloadWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.field, self.message)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Least time in which a workload can be done, to compare with the simulation's end.
 
-use super::generate::WorkloadWarning;
+use super::warning::WorkloadWarning;
 use crate::fabric::{Fabric, HostId};
 use crate::flow::{Flow, FlowSet};
 use crate::gates::never_start;

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::generate::{Run, WorkloadWarning, named, places};
+use super::generate::{Run, named, places};
 use super::offer::{Dial, Offer, Part, Parts};
 use super::spec::WorkloadSpec;
+use super::warning::WorkloadWarning;
 use crate::entry::EntryError;
 use crate::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use crate::routing::Routes;

@@ -44,7 +44,11 @@ impl GuardParams for WatchdogParams {
     }
 
     fn summary(&self) -> Option<String> {
-        let action = if self.action == WatchdogAction::Drop { "drop" } else { "forward" };
+        let action = match self.action {
+            WatchdogAction::Drop => "drop",
+            WatchdogAction::Forward => "forward",
+            WatchdogAction::Alert => "alert",
+        };
         Some(format!(
             "PFC watchdog: {action}, detection {:#}, restoration {:#}, poll {:#}",
             self.detection, self.restoration, self.poll
@@ -61,4 +65,6 @@ pub enum WatchdogAction {
     Drop,
     /// Ignores the pauses and sends, with or without buffer space at the next switch.
     Forward,
+    /// Only records the storm: pauses stay in force, no packet is dropped (SONiC `pfcwd` action `alert`).
+    Alert,
 }

@@ -126,6 +126,13 @@ impl PacketParams {
         carriers.iter().map(size).max().unwrap_or(0)
     }
 
+    /// Smallest packet that switches buffer.
+    pub(crate) fn smallest(&self) -> u64 {
+        let ack = self.ack.0.max(self.min_ack.0);
+        let sizes = [self.data_header.0 + 1, ack, self.cnp.0, self.segment_header.0 + 1, self.control.0];
+        sizes.into_iter().fold(u64::MAX, u64::min).max(1)
+    }
+
     /// Wire bytes of data with these [`flag`] bits.
     #[inline]
     pub(crate) const fn data_size(&self, payload: u64, flags: u8) -> u64 {

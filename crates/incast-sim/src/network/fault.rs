@@ -4,12 +4,15 @@
 //! Packets for a failed link are dropped until routing knows another path. A link comes up unpaused, since no frame could end
 //! its pauses.
 
+use std::collections::BTreeMap;
+
 use incast_model::fabric::{Fabric, LinkId, PortId};
 use incast_model::rng::{Stream, stream};
 use incast_model::routing::{FixedHops, NextHopOrder, Paths, Routes};
 use incast_model::units::Time;
 
 use super::changes::{Outage, Resolved, Step, TimedHops};
+use super::params::HoldTime;
 use super::pause;
 use crate::kernel::IdVec;
 use crate::outcome::LinkChange;
@@ -39,10 +42,10 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// `after`: delay of routing; `None`: never learns.
+    /// `after`: delay of routing (`None`: never learns) once a link's state has lasted.
     pub(crate) fn new(
         resolved: Resolved,
-        after: Option<Time>,
+        (after, hold): (Option<Time>, HoldTime),
         rule: (Paths, NextHopOrder),
         seed: u64,
         size: (usize, usize),
@@ -52,7 +55,7 @@ impl Faults {
         let ports_with_loss = if silent { ports as u64 } else { 0 };
         Self {
             active: vec![false; resolved.outages.len()],
-            steps: steps(&resolved, after, links),
+            steps: steps(&resolved, (after, hold), links),
             outages: resolved.outages,
             next: 0,
             down: vec![0; links],
@@ -177,13 +180,14 @@ impl Faults {
 }
 
 /// Order at one time: outages, routing, pauses.
-fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, Step)> {
+fn steps(resolved: &Resolved, (after, hold): (Option<Time>, HoldTime), links: usize) -> Vec<(u64, Step)> {
     let Resolved { outages, fixed, holds } = resolved;
     let mut times: Vec<Time> = outages.iter().flat_map(|one| [Some(one.at), one.until]).flatten().collect();
     times.sort_unstable();
     times.dedup();
     let mut found = Vec::new();
-    let mut was = vec![false; links];
+    // By link: times at which it goes down or up.
+    let mut changes: Vec<Vec<(Time, bool)>> = vec![Vec::new(); links];
     for time in times {
         let which = |holds: &dyn Fn(&Outage) -> bool| (0..outages.len()).filter(|&one| holds(&outages[one])).collect();
         found.push((
@@ -195,16 +199,14 @@ fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, St
         for link in outages.iter().filter(in_force).flat_map(|one| &one.links) {
             is[link.index()] = true;
         }
-        let changed: Vec<(LinkId, bool)> =
-            (0..links).filter(|&link| was[link] != is[link]).map(|link| (LinkId(link as u32), is[link])).collect();
-        was = is;
-        if let Some(after) = after
-            && !changed.is_empty()
-        {
-            // Routing knows links that are down from the start.
-            let delay = if time == Time::ZERO { 0 } else { after.0 };
-            found.push((time.0.saturating_add(delay), Step::Learn(changed)));
+        for (changes, is) in changes.iter_mut().zip(is) {
+            if changes.last().is_some_and(|last| last.1) != is {
+                changes.push((time, is));
+            }
         }
+    }
+    if let Some(after) = after {
+        found.extend(learned(&changes, after, hold));
     }
     let given = fixed.iter().flat_map(|one| [Some(one.from), one.until]).flatten().filter(|time| *time > Time::ZERO);
     let mut given: Vec<u64> = given.map(|time| time.0).collect();
@@ -214,6 +216,29 @@ fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, St
     found.extend(pause::steps(holds));
     found.sort_by_key(|(time, step)| (*time, !matches!(step, Step::Change { .. })));
     found
+}
+
+/// Changes that last for the hold time, when routing learns of them.
+fn learned(changes: &[Vec<(Time, bool)>], after: Time, hold: HoldTime) -> impl Iterator<Item = (u64, Step)> {
+    let mut found: BTreeMap<u64, Vec<(LinkId, bool)>> = BTreeMap::new();
+    for (link, changes) in (0u32..).map(LinkId).zip(changes) {
+        let mut known = false;
+        for (number, &(time, down)) in changes.iter().enumerate() {
+            // Routing knows links that are down from the start.
+            let (lasts, delay) = match (time, down) {
+                (Time::ZERO, _) => (Time::ZERO, Time::ZERO),
+                (_, true) => (hold.down, after),
+                (_, false) => (hold.up, after),
+            };
+            let reported = time.0.saturating_add(lasts.0);
+            let cancelled = changes.get(number + 1).is_some_and(|next| next.0.0 < reported);
+            if !cancelled && down != known {
+                known = down;
+                found.entry(reported.saturating_add(delay.0)).or_default().push((link, down));
+            }
+        }
+    }
+    found.into_iter().map(|(time, links)| (time, Step::Learn(links)))
 }
 
 #[cfg(test)]
@@ -239,7 +264,7 @@ mod tests {
     fn routing_learns_what_changed_and_when() {
         let outages = [outage(&[0, 1], 0, Some(50)), outage(&[1], 50, Some(70)), outage(&[2], 55, None)];
         let resolved = Resolved { outages: outages.to_vec(), ..Resolved::default() };
-        let found = steps(&resolved, Some(Time(10)), 3);
+        let found = steps(&resolved, (Some(Time(10)), HoldTime::default()), 3);
         // Link 1 stays down at 50.
         let expected = vec![
             (0, change(&[0], &[])),
@@ -252,9 +277,33 @@ mod tests {
             (80, learn(&[(1, false)])),
         ];
         assert_eq!(found, expected);
-        let never = steps(&resolved, None, 3);
+        let never = steps(&resolved, (None, HoldTime::default()), 3);
         assert_eq!(never.len(), 4);
         assert!(never.iter().all(|(_, step)| matches!(step, Step::Change { .. })));
+    }
+
+    #[test]
+    fn changes_that_do_not_last_are_not_reported() {
+        // Down from 100 to 130, 200 to 230 and 300 to 390.
+        let outages = [outage(&[0], 100, Some(130)), outage(&[0], 200, Some(230)), outage(&[0], 300, Some(390))];
+        let resolved = Resolved { outages: outages.to_vec(), ..Resolved::default() };
+        let learns = |down, up| {
+            let hold = HoldTime { down: Time(down), up: Time(up) };
+            let steps = steps(&resolved, (Some(Time(10)), hold), 1).into_iter();
+            let changes = steps.filter_map(|(time, step)| match step {
+                Step::Learn(links) => Some((time, links[0].1)),
+                _ => None,
+            });
+            changes.collect::<Vec<_>>()
+        };
+        let each = [(110, true), (140, false), (210, true), (240, false), (310, true), (400, false)];
+        assert_eq!(learns(0, 0), each);
+        // A repair within 50 cancels the withdrawal.
+        assert_eq!(learns(50, 0), [(360, true), (400, false)]);
+        // Up for 70 only: routes come back after the last failure.
+        assert_eq!(learns(0, 80), [(110, true), (480, false)]);
+        assert_eq!(learns(50, 80), [(360, true), (480, false)]);
+        assert_eq!(learns(91, 0), []);
     }
 
     #[test]
@@ -264,7 +313,7 @@ mod tests {
             |from, until: Option<u64>| TimedHops { hops: hops.clone(), from: Time(from), until: until.map(Time) };
         let fixed = vec![timed(0, Some(50)), timed(50, Some(70)), timed(90, None)];
         let resolved = Resolved { fixed, outages: vec![outage(&[0], 70, None)], ..Resolved::default() };
-        let found = steps(&resolved, None, 1);
+        let found = steps(&resolved, (None, HoldTime::default()), 1);
         assert_eq!(found, [(50, Step::Given), (70, change(&[0], &[])), (70, Step::Given), (90, Step::Given)]);
         let at = |time| resolved.fixed_at(Time(time)).len();
         assert_eq!([at(0), at(49), at(50), at(70), at(89), at(90)], [1, 1, 1, 0, 0, 1]);
@@ -274,7 +323,8 @@ mod tests {
     fn a_link_is_down_while_any_outage_holds_it() {
         let outages = vec![outage(&[0, 1], 1, None), outage(&[1, 2], 2, None)];
         let resolved = Resolved { outages, ..Resolved::default() };
-        let mut faults = Faults::new(resolved, None, (Paths::Shortest, NextHopOrder::Port), 1, (3, 6));
+        let mut faults =
+            Faults::new(resolved, (None, HoldTime::default()), (Paths::Shortest, NextHopOrder::Port), 1, (3, 6));
         let links = |numbers: &[u32]| numbers.iter().map(|&link| LinkId(link)).collect::<Vec<_>>();
         assert_eq!(faults.change(&[0], &[]), [links(&[0, 1]), links(&[])]);
         assert_eq!(faults.change(&[1], &[]), [links(&[2]), links(&[])]);
@@ -288,11 +338,16 @@ mod tests {
         let silent = Outage { silent: Some(0.5), ..outage(&[0], 5, Some(9)) };
         let worse = Outage { silent: Some(1.0), ..outage(&[0], 5, None) };
         assert_eq!(
-            steps(&Resolved { outages: vec![silent.clone()], ..Resolved::default() }, Some(Time(1)), 1),
+            steps(
+                &Resolved { outages: vec![silent.clone()], ..Resolved::default() },
+                (Some(Time(1)), HoldTime::default()),
+                1
+            ),
             [(5, change(&[0], &[])), (9, change(&[], &[0]))]
         );
         let resolved = Resolved { outages: vec![silent, worse], ..Resolved::default() };
-        let mut faults = Faults::new(resolved, None, (Paths::Shortest, NextHopOrder::Port), 1, (1, 2));
+        let mut faults =
+            Faults::new(resolved, (None, HoldTime::default()), (Paths::Shortest, NextHopOrder::Port), 1, (1, 2));
         assert_eq!(faults.change(&[0], &[]), [vec![], vec![]]);
         assert_eq!((faults.loss(LinkId(0)), faults.blocks(LinkId(0))), (0.5, None));
         faults.change(&[1], &[]);

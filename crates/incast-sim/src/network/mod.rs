@@ -9,4 +9,4 @@ mod resolve;
 
 pub(crate) use changes::{Resolved, Step as FaultStep};
 pub(crate) use fault::Faults;
-pub use params::{FailureParams, NetworkParams, PauseParams, RandomLinks, RandomPauses, RouteParams};
+pub use params::{FailureParams, HoldTime, NetworkParams, PauseParams, RandomLinks, RandomPauses, RouteParams};

@@ -32,6 +32,19 @@ pub struct NetworkParams {
     /// link are lost. Default 10ms (our choice: hardware repair takes microseconds, a routing protocol 10 to 1000 ms).
     /// Links that are down from the start are on no route, unless this is absent.
     pub reroute_after: Option<Time>,
+    /// Time that a link must stay down, and up, before its switches report the change to routing; `reroute_after` follows.
+    /// A change that does not last is not reported. Default 0s each (Junos `hold-time`: 0 ms each).
+    pub hold_time: HoldTime,
+}
+
+/// Hold times of links' states.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HoldTime {
+    /// Time that a link must stay down: a repair before cancels the withdrawal of its routes. Default 0s (Junos).
+    pub down: Time,
+    /// Time that a link must stay up: its routes come back only then (hold-down). Default 0s (Junos).
+    pub up: Time,
 }
 
 impl Default for NetworkParams {
@@ -46,6 +59,7 @@ impl Default for NetworkParams {
             failure: Vec::new(),
             pause: Vec::new(),
             reroute_after: Some(Time::ms(10)),
+            hold_time: HoldTime::default(),
         }
     }
 }
@@ -73,7 +87,7 @@ fn is_start(time: &Time) -> bool {
 }
 
 /// Failure of a link or a switch: exactly one of `link`, `switch` and `random`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FailureParams {
     /// Link, or all parallel links, between two nodes, by name.
@@ -93,11 +107,38 @@ pub struct FailureParams {
     /// Time of the repair. Default never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
+    /// Flap: number of failures, 1 to 1000, each as long as the first. Default 1.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(transform = least(1).most(1000))]
+    pub times: u32,
+    /// Flap: time from one failure to the next, more than `until` - `at`; required if `times` is more than 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<Time>,
     /// Gray failure: the link stays up, passes PFC frames, and loses this fraction of other packets each way, more than
     /// 0 and at most 1. Default: the link is down, and both ends know.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = above(0).most(1))]
     pub silent: Option<f64>,
+}
+
+impl Default for FailureParams {
+    fn default() -> Self {
+        Self {
+            link: None,
+            parallel: None,
+            switch: None,
+            random: None,
+            at: Time::ZERO,
+            until: None,
+            times: 1,
+            every: None,
+            silent: None,
+        }
+    }
+}
+
+fn is_one(times: &u32) -> bool {
+    *times == 1
 }
 
 /// PFC storm: a priority that a node pauses regardless of its buffers, as a malfunctioning or slow NIC does. It sends

@@ -41,7 +41,7 @@ impl NetworkParams {
         let given = resolved.fixed_at(Time::ZERO);
         let rule = (self.routing, self.next_hop_order);
         let size = (fabric.links().len(), fabric.ports().len());
-        let faults = Faults::new(resolved, self.reroute_after, rule, seed, size);
+        let faults = Faults::new(resolved, (self.reroute_after, self.hold_time), rule, seed, size);
         if !faults.starts_rerouted() {
             each(Time::ZERO, self.with_fixed(fabric, &given));
         }
@@ -68,7 +68,7 @@ impl NetworkParams {
         for (index, failure) in self.failure.iter().enumerate() {
             let field = format!("network.failure[{index}]");
             let links = failed_links(failure, &field, fabric, (seed, index as u64))?;
-            resolved.outages.push(outage(failure, &field, links)?);
+            resolved.outages.extend(outages(failure, &field, &links)?);
         }
         for (index, pause) in self.pause.iter().enumerate() {
             resolved.holds.extend(pause::resolve(pause, &format!("network.pause[{index}]"), fabric, seed)?);
@@ -290,10 +290,72 @@ fn draw_links(
     Ok(links)
 }
 
-fn outage(failure: &FailureParams, field: &str, links: Vec<LinkId>) -> Result<Outage, FieldError> {
-    if let Some(until) = failure.until {
-        let allowed = format!("after `at`, {}", failure.at);
-        FieldError::unless(until > failure.at, &format!("{field}.until"), until, &allowed)?;
+/// One, or all of a flap.
+fn outages(failure: &FailureParams, field: &str, links: &[LinkId]) -> Result<Vec<Outage>, FieldError> {
+    let FailureParams { at, until, times, every, silent, .. } = *failure;
+    if let Some(until) = until {
+        let allowed = format!("after `at`, {at}");
+        FieldError::unless(until > at, &format!("{field}.until"), until, &allowed)?;
     }
-    Ok(Outage { links, at: failure.at, until: failure.until, silent: failure.silent })
+    let refuse = |name: &str, message: &str, allowed: &str| {
+        Err(FieldError::new(format!("{field}.{name}"), message).allowed(allowed))
+    };
+    let period = match (times, every, until) {
+        (1, None, _) => Time::ZERO,
+        (1, Some(_), _) => {
+            return refuse("every", "a failure that happens once has no period", "with `times` 2 or more");
+        }
+        (_, _, None) => {
+            return refuse("times", "a link fails again only after a repair", "with `until`, the first repair");
+        }
+        (_, None, _) => {
+            return refuse("times", "several failures need a period", "with `every`, more than `until` - `at`");
+        }
+        (_, Some(every), Some(until)) => {
+            let allowed = format!("more than `until` - `at`, {}", until - at);
+            FieldError::unless(every > until - at, &format!("{field}.every"), every, &allowed)?;
+            every
+        }
+    };
+    let shifted = |time: Time, number: u32| Time(time.0.saturating_add(period.0.saturating_mul(number.into())));
+    let outage = |number| Outage {
+        links: links.to_vec(),
+        at: shifted(at, number),
+        until: until.map(|until| shifted(until, number)),
+        silent,
+    };
+    Ok((0..times).map(outage).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flap(times: u32, until: Option<u64>, every: Option<u64>) -> Result<Vec<(u64, Option<u64>)>, String> {
+        let (until, every) = (until.map(Time), every.map(Time));
+        let failure = FailureParams { at: Time(100), until, times, every, ..FailureParams::default() };
+        let found = outages(&failure, "failure", &[LinkId(0)]).map_err(|error| error.to_string())?;
+        Ok(found.iter().map(|one| (one.at.0, one.until.map(|until| until.0))).collect())
+    }
+
+    #[test]
+    fn a_flap_is_a_failure_every_period() {
+        assert_eq!(flap(1, None, None), Ok(vec![(100, None)]));
+        let three = vec![(100, Some(130)), (150, Some(180)), (200, Some(230))];
+        assert_eq!(flap(3, Some(130), Some(50)), Ok(three));
+    }
+
+    #[test]
+    fn a_flap_needs_repairs_and_a_longer_period() {
+        for (times, until, every, field) in [
+            (1, Some(130), Some(50), "failure.every"),
+            (2, None, Some(50), "failure.times"),
+            (2, Some(130), None, "failure.times"),
+            (2, Some(130), Some(30), "failure.every"),
+            (1, Some(100), None, "failure.until"),
+        ] {
+            let error = flap(times, until, every).unwrap_err();
+            assert!(error.contains(field), "{error}");
+        }
+    }
 }

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use super::plan::Plan;
-use super::windows::{STRIDE, Watch};
 use super::Nodes;
 use super::partition::{NodeMut, Partition};
+use super::plan::Plan;
+use super::windows::{STRIDE, Watch};
 use crate::kernel::{Event, FlowId, Target};
 use crate::progress::{Halt, Limits, Progress};
 
@@ -29,8 +29,8 @@ impl Nodes {
             self.partitions.whole().out.ns3().rank = event.rank();
             self.step_ns3(event);
             self.settle(event);
-            let still =
-                matches!(event.target(), Target::Timer(_)) && event.time - self.partitions.whole().out.progress.moved > limits.stall;
+            let still = matches!(event.target(), Target::Timer(_))
+                && event.time - self.partitions.whole().out.progress.moved > limits.stall;
             if still && self.is_stuck() {
                 return Halt::Idle;
             }

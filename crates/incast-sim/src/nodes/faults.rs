@@ -3,11 +3,11 @@
 use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 
+use super::Nodes;
 use super::out::Dropped;
+use super::partition::NodeMut;
 use super::plan::Plan;
 use super::run::ANY;
-use super::Nodes;
-use super::partition::NodeMut;
 use crate::balance::{Balancer, State};
 use crate::kernel::Kind;
 use crate::network::{FaultStep, Faults};

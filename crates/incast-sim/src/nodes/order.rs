@@ -2,10 +2,9 @@
 
 use super::local::gates_are_local;
 use crate::plan::Network;
-use crate::setup::Arithmetic;
+use crate::setup::{Arithmetic, Setup};
 use crate::tenant::Hypervisor;
 use crate::transport::Transport;
-use crate::valid::ValidSetup;
 
 /// How far nodes depend on each other.
 pub(super) struct Order {
@@ -39,7 +38,7 @@ impl Order {
     }
 }
 
-impl ValidSetup {
+impl Setup {
     /// Reason why one thread alone can run the simulation, with what to change if that is possible.
     pub fn one_thread(&self) -> Option<&'static str> {
         let flows = &self.flows;

@@ -4,9 +4,9 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
 use super::calendar::{Calendar, INBOXES, Woken};
+use super::mail::{Bag, Mail, Post};
 use super::ns3::Ns3;
 use super::packet::{Carried, Packet, PfcFrame, Stamp};
-use super::mail::{Bag, Mail, Post};
 use super::plan::{Far, LINK_BITS, Layout, Plan, PortPlan};
 use super::run::{NS3, has_extras};
 use super::wire::Wire;

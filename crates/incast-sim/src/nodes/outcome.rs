@@ -3,10 +3,10 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
+use super::Nodes;
 use super::guards::records_in_order;
 use super::lane::Lane;
 use super::packet::Packet;
-use super::Nodes;
 use super::partition::Node;
 use crate::deadlock::deadlock;
 use crate::kernel::Kind;

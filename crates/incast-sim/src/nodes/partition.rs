@@ -150,8 +150,7 @@ pub(super) struct Partitions {
 impl Partitions {
     pub(super) fn new(plan: Plan<'_>, inward: Vec<IdVec<Line, PortId>>) -> Self {
         let count = inward.len();
-        let all: Vec<Partition> =
-            (0u32..).zip(inward).map(|wires| Partition::new(plan, wires, count)).collect();
+        let all: Vec<Partition> = (0u32..).zip(inward).map(|wires| Partition::new(plan, wires, count)).collect();
         let (mut switches, mut hosts) = (Vec::new(), Vec::new());
         for spot in &plan.layout.spots {
             match all[spot.partition as usize].places[spot.member] {

@@ -35,7 +35,7 @@ pub(super) const fn carries(run: u8) -> bool {
     has_telemetry(run) || has_transports(run)
 }
 
-/// Guards, failures, fingerprints, histograms, deficit round robin, gaps, servers of VMs, selective repeat, or demotion by
+/// Guards, failures, fingerprints, histograms, deficit round robin, gaps, cells, servers of VMs, selective repeat, or demotion by
 /// bytes sent.
 pub(super) const fn has_extras(run: u8) -> bool {
     run & WITH_EXTRAS != 0
@@ -48,6 +48,7 @@ pub(super) fn kind_of(network: &Network, guarded: bool) -> u8 {
     let extras = guarded
         || !config.plain_wires
         || network.faults.is_some()
+        || network.switches.params.cell.is_some()
         || config.host.selective
         || config.host.demotion != u64::MAX
         || measured.fingerprint
@@ -113,7 +114,8 @@ mod tests {
 
     #[test]
     fn any_other_feature_needs_the_general_code() {
-        let features: [fn(&mut Setup); 9] = [
+        let features: [fn(&mut Setup); 10] = [
+            |setup| setup.params.switch.cell = Some(Bytes(208)),
             |setup| setup.params.switch.watchdog.enabled = true,
             |setup| setup.params.measure.blocking = true,
             |setup| setup.params.measure.fingerprint = true,

@@ -79,7 +79,8 @@ impl Snapshot for Nodes {
         let of_switches = self.partitions.switches().flat_map(|switch| &switch.ports);
         let of_switches = of_switches.filter(|port| port.paused != 0 && !port.down);
         let of_switches = of_switches.map(|port| (port.number, port.paused & port.waiting, false));
-        let of_hosts = self.partitions.hosts().flat_map(|host| host.pauses()).map(|(port, paused)| (port, paused, true));
+        let of_hosts =
+            self.partitions.hosts().flat_map(|host| host.pauses()).map(|(port, paused)| (port, paused, true));
         let mut found = Vec::new();
         for (port, paused, at_host) in of_switches.chain(of_hosts).filter(|(_, paused, _)| paused & lossless != 0) {
             for priority in (1..8u8).filter(|prio| paused & lossless & 1 << prio != 0) {

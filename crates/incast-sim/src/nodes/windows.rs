@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
-use super::actions::Due;
-use super::plan::Plan;
 use super::Nodes;
+use super::actions::Due;
 use super::partition::NodeMut;
+use super::plan::Plan;
 use crate::deadlock::deadlock;
 use crate::kernel::{Event, Id, IdVec, Target};
 use crate::outcome::Outcome;
@@ -205,7 +205,6 @@ impl Nodes {
     pub(super) fn note_peak(&mut self) {
         self.books.peak_packets = self.books.peak_packets.max(self.partitions.progress().live as u64);
     }
-
 
     /// Handles events before `end` in global order; `Some` if the run ends. Packets sent here arrive later, so a node's events
     /// depend only on its own.

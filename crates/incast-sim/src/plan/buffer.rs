@@ -3,7 +3,7 @@ use incast_model::field::FieldError;
 use incast_model::units::Rate;
 
 use crate::setup::Params;
-use crate::switch::{Alpha, Headroom, PfcMode, PortProfile, QueueParams};
+use crate::switch::{Alpha, Headroom, PfcMode, PortProfile, QueueParams, most_occupied};
 
 /// Divided buffer of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,21 @@ pub struct BufferPlan {
     pub reserved: u64,
     /// Bytes shared by ports.
     pub shared: u64,
+}
+
+/// PFC thresholds of one port, per lossless priority.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PortPlan {
+    /// Port of a switch.
+    pub port: PortId,
+    /// Bytes for packets that arrive after XOFF.
+    pub headroom: u64,
+    /// Share of the free buffer; `None` with static thresholds.
+    pub alpha: Option<f64>,
+    /// XOFF threshold beyond the reserve if only this queue is congested, in bytes.
+    pub xoff_one: u64,
+    /// XOFF threshold beyond the reserve if all ports and lossless priorities of the switch are congested, in bytes.
+    pub xoff_all: u64,
 }
 
 impl BufferPlan {
@@ -86,6 +101,23 @@ impl BufferPlan {
         self.xoff(params, |shared| alpha(params, rate, host_rate(fabric)) * shared)
     }
 
+    /// Thresholds of a switch's ports, in order.
+    pub fn ports(&self, fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Vec<PortPlan> {
+        let alphas: Vec<f64> =
+            fabric.ports_of(switch).map(|port| alpha(params, fabric.rate(port), host_rate(fabric))).collect();
+        let lossless = f64::from(params.switch.paused_priorities().count_ones());
+        // With all at their thresholds, each takes alpha times the bytes that all leave free.
+        let free = self.shared as f64 / (1.0 + lossless * alphas.iter().sum::<f64>());
+        let of_port = |(port, alpha): (PortId, f64)| PortPlan {
+            port,
+            headroom: headroom(fabric, params, largest, port),
+            alpha: matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }).then_some(alpha),
+            xoff_one: self.lone_xoff(fabric, params, fabric.rate(port)),
+            xoff_all: self.xoff(params, |_| alpha * free),
+        };
+        fabric.ports_of(switch).zip(alphas).map(of_port).collect()
+    }
+
     fn xoff(&self, params: &Params, dynamic: impl FnOnce(f64) -> f64) -> u64 {
         match params.switch.pfc_mode {
             PfcMode::Static { xoff } => xoff.0,
@@ -104,6 +136,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
         Headroom::Bytes(bytes) => bytes.0,
         // NS3 (`third.cc`): rate times whole nanoseconds, to bytes, times 3.
         Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
+        Headroom::Sonic(sonic) => sonic.bytes(params.switch.cell, rate, delay),
         Headroom::Computed => {
             // The pause frame and data cross the link once each; packets: trigger, one in transmission at each end; one frame
             // per priority.
@@ -111,7 +144,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
             let packet = largest + params.packets.gap.0;
             let lossless = params.switch.paused_priorities().count_ones();
             let frames = u64::from(lossless) * (params.packets.pfc.0 + params.packets.gap.0);
-            flight + 3 * packet + frames
+            most_occupied(params.switch.cell, &params.packets, flight + 3 * packet + frames)
         }
     }
 }

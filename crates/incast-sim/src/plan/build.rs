@@ -62,7 +62,7 @@ impl Network {
             let size = (self.fabric.links().len(), self.ports.len());
             let network = &params.network;
             let rule = (network.routing, network.next_hop_order);
-            let faults = Faults::new(resolved, network.reroute_after, rule, params.seed, size);
+            let faults = Faults::new(resolved, (network.reroute_after, network.hold_time), rule, params.seed, size);
             self.check_detours(&faults, params.packets.int_records)?;
             self.faults = Some(Box::new(faults));
         }

@@ -26,7 +26,7 @@ use crate::measure::MeasureParams;
 use crate::network::Faults;
 use crate::outcome::FlowRecord;
 
-pub use buffer::BufferPlan;
+pub use buffer::{BufferPlan, PortPlan};
 pub(crate) use config::Config;
 pub(crate) use cut_through::{Forwarded, WHOLE_PACKETS};
 pub(crate) use hosts::ControlState;

@@ -17,6 +17,8 @@ pub(crate) struct Buffer {
     shared: i64,
     used: i64,
     reserve: u32,
+    /// Bytes of a cell; 0: exact bytes.
+    cell: u32,
     /// At least 1: XON needs less than XOFF.
     resume_offset: u32,
     fixed: Option<u32>,
@@ -47,6 +49,7 @@ impl Buffer {
             shared,
             used: 0,
             reserve: params.reserve.0 as u32,
+            cell: params.cell.map_or(0, |cell| cell.0 as u32),
             resume_offset: params.resume_offset.0.clamp(1, u64::from(u32::MAX)) as u32,
             fixed: match params.pfc_mode {
                 PfcMode::Static { xoff } => Some(xoff.0.min(u64::from(u32::MAX)) as u32),
@@ -59,6 +62,12 @@ impl Buffer {
     /// Admits everything; for ports with own buffers.
     pub(crate) fn unused() -> Self {
         Self { shared: i64::MAX, reserve: u32::MAX, ..Self::default() }
+    }
+
+    /// Bytes that a packet occupies.
+    #[inline]
+    pub(crate) fn occupied(&self, len: u32) -> u32 {
+        if self.cell == 0 { len } else { len.next_multiple_of(self.cell) }
     }
 
     #[inline]
@@ -243,6 +252,14 @@ mod tests {
             assert!(buffer.admit_lossless(lane, 4096));
         }
         assert_eq!(buffer.used, 0);
+    }
+
+    #[test]
+    fn packets_occupy_whole_cells() {
+        let params = SwitchParams { cell: Some(Bytes(208)), ..SwitchParams::default() };
+        let cells = Buffer::new(1_000_000, &params);
+        assert_eq!([1, 64, 208, 209, 1048].map(|size| cells.occupied(size)), [208, 208, 208, 416, 1248]);
+        assert_eq!(buffer(1_000_000).occupied(1048), 1048);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod by_rate;
+mod cells;
 mod ecn;
 mod params;
 mod pint;
@@ -12,6 +13,8 @@ mod scheduler;
 
 pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
 pub use by_rate::PortProfile;
+pub use cells::SonicHeadroom;
+pub(crate) use cells::most_occupied;
 pub(crate) use ecn::{EcnPort, Verdict};
 pub use params::{Forwarding, PfcMode, QueueParams, SchedulerParams, SwitchParams};
 pub(crate) use pint::Pint;

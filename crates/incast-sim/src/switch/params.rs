@@ -31,6 +31,12 @@ macro_rules! switch_params {
             /// 16·bandwidth/50 MiB at 100 Gb/s).
             #[schemars(transform = above("0B").most("2GiB"))]
             pub buffer: Bytes,
+            /// Size of a buffer cell, 16 B to 4096 B: a packet occupies whole cells in reserve, shared buffer and headroom. PFC
+            /// thresholds and counters count the bytes of cells; queue lengths, ECN and drops of lossy queues count packets'
+            /// bytes. Default none (exact bytes; NS3). SONiC: 96 B to 256 B (Spectrum); 208 B (a 100 Gb/s chip's tables).
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(transform = least("16B").most("4096B"))]
+            pub cell: Option<Bytes>,
             /// Buffer guaranteed to each ingress port and priority; the buffer sets one per port aside (NS3). Default 4096B (NS3
             /// `switch-mmu.cc`).
             #[schemars(transform = most("16MiB"))]
@@ -67,6 +73,7 @@ macro_rules! switch_params {
                     cut_through_header: Bytes(40),
                     queues: QueueParams::default(),
                     buffer: Bytes(32 << 20),
+                    cell: None,
                     reserve: Bytes(4096),
                     lossless: vec![3],
                     pfc: true,

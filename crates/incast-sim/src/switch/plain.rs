@@ -7,6 +7,8 @@ use schemars::{JsonSchema, Schema, json_schema};
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
+use super::SonicHeadroom;
+
 /// Share of the free buffer for one ingress queue.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -28,12 +30,15 @@ pub enum Headroom {
     Computed,
     /// 3·rate·delay only (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
     ThreeDelays,
+    /// As SONiC computes it from cells, delays and packet sizes.
+    Sonic(SonicHeadroom),
     /// Given size.
     Bytes(Bytes),
 }
 
 const ALPHAS: &str = "`by-rate`, `a number such as 0.125`, `{ value = 0.125 }`";
-const HEADROOMS: &str = "`computed`, `three-delays`, `a size such as \"40kB\"`, `{ bytes = \"40kB\" }`";
+const HEADROOMS: &str =
+    "`computed`, `three-delays`, `sonic`, `a size such as \"40kB\"`, `{ bytes = \"40kB\" }`, `{ sonic = { … } }`";
 
 fn unknown<E: Error>(wrong: &str, allowed: &str) -> E {
     E::custom(format_args!("unknown variant `{wrong}`, expected one of {allowed}"))
@@ -78,7 +83,7 @@ impl<'de> Deserialize<'de> for Headroom {
         impl<'de> Visitor<'de> for Reader {
             type Value = Headroom;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`computed`, `three-delays`, a size such as \"40kB\" or { bytes = \"40kB\" }")
+                f.write_str("`computed`, `three-delays`, `sonic`, a size such as \"40kB\", { bytes = \"40kB\" } or { sonic = { … } }")
             }
             fn visit_u64<E: Error>(self, bytes: u64) -> Result<Headroom, E> {
                 Ok(Headroom::Bytes(Bytes(bytes)))
@@ -87,6 +92,7 @@ impl<'de> Deserialize<'de> for Headroom {
                 match text {
                     "computed" => Ok(Headroom::Computed),
                     "three-delays" => Ok(Headroom::ThreeDelays),
+                    "sonic" => Ok(Headroom::Sonic(SonicHeadroom::default())),
                     // Text that starts with a digit is a size, also in errors.
                     _ if text.starts_with(|first: char| first.is_ascii_digit()) => {
                         text.parse().map(Headroom::Bytes).map_err(E::custom)
@@ -96,6 +102,7 @@ impl<'de> Deserialize<'de> for Headroom {
             }
             fn visit_map<M: MapAccess<'de>>(self, mut table: M) -> Result<Headroom, M::Error> {
                 let value = match table.next_key::<String>()?.as_deref() {
+                    Some("sonic") => table.next_value().map(Headroom::Sonic)?,
                     Some("bytes") => table.next_value().map(Headroom::Bytes)?,
                     Some(other) => return Err(unknown(other, HEADROOMS)),
                     None => return Err(unknown("{}", HEADROOMS)),

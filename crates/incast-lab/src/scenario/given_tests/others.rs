@@ -17,6 +17,16 @@ pub(super) const CASES: &[Case] = &[
             "[network]\nreroute_after = \"1ms\"\nfailure = [{ link = [\"leaf0\", \"spine0\"], at = \"1us\" }]\n",
         ],
     ),
+    (
+        "network.hold_time",
+        "network.hold_time",
+        &[HPCC, SPINES, "[network]\nhold_time = { up = \"1ms\" }\n"],
+        &[
+            HPCC,
+            SPINES,
+            "[network]\nhold_time = { up = \"1ms\" }\nfailure = [{ link = [\"leaf0\", \"spine0\"], at = \"1us\" }]\n",
+        ],
+    ),
     ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", DCQCN]),
     ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", HPCC, SPINES]),
     (

@@ -13,6 +13,12 @@ pub(super) const CASES: &[Case] = &[
         &[HPCC, DIRECT, "[switch]\nreserve = \"0B\"\n"],
         &[HPCC, "[switch]\nreserve = \"0B\"\n"],
     ),
+    (
+        "switch.cell",
+        "switch.cell",
+        &[HPCC, DIRECT, "[switch]\ncell = \"208B\"\n"],
+        &[HPCC, "[switch]\ncell = \"208B\"\n"],
+    ),
     ("switch.lossless", "switch.lossless", &[HPCC, LOSSY, "lossless = [2]\n"], &[HPCC, "[switch]\nlossless = [2]\n"]),
     ("switch.pfc", "switch.pfc", &[HPCC, LOSSY, "lossless = []\n"], &[HPCC, LOSSY]),
     (

@@ -53,10 +53,11 @@ impl Guard for Watchdog {
 
     fn voids(switch: &mut Switch<Guards>, port: LocalPort, prio: u8, xoff: bool) -> bool {
         let now = switch.now();
+        let acts = switch.guards.watchdog.as_ref().is_some_and(|dog| dog.acts());
         let storm = switch.guards.watchdog.as_mut().and_then(|dog| dog.storms[port][usize::from(prio)].as_mut());
         storm.is_some_and(|storm| {
             (storm.quiet_since, storm.announced) = (now, xoff);
-            true
+            acts
         })
     }
 
@@ -70,6 +71,11 @@ impl Guard for Watchdog {
 }
 
 impl Watchdog {
+    /// False if it only records storms.
+    fn acts(&self) -> bool {
+        self.params.action != WatchdogAction::Alert
+    }
+
     fn drops(&self, port: LocalPort, prio: u8) -> bool {
         self.params.action == WatchdogAction::Drop && self.storms[port][usize::from(prio & 7)].is_some()
     }
@@ -120,9 +126,11 @@ impl Switch<Guards> {
     fn begin_storm(&mut self, network: &Network, books: &mut Books, port: LocalPort, prio: u8) {
         let number = self.ports[port].number;
         let (at, now) = (network.at(number, prio), books.now);
-        books.recorder.resume(at, Time(now));
-        self.end_pause(network, port, prio);
-        self.ports[port].paused &= !(1 << prio);
+        if self.guards.watchdog.as_ref().is_some_and(|dog| dog.acts()) {
+            books.recorder.resume(at, Time(now));
+            self.end_pause(network, port, prio);
+            self.ports[port].paused &= !(1 << prio);
+        }
         let storm = Stormy { quiet_since: now, announced: true, record: books.storms.len() };
         books.storms.push(Storm { port: number, priority: prio, begin: Time(now), end: None });
         if let Some(dog) = &mut self.guards.watchdog {
@@ -149,14 +157,15 @@ impl Switch<Guards> {
     /// True if a pause by the far end stops a queue, which a watchdog may prevent.
     pub(in crate::nodes) fn keeps(&self, port: LocalPort, prio: u8) -> bool {
         match &self.guards.watchdog {
-            Some(dog) => dog.drops(port, prio),
-            None => self.ports[port].paused & 1 << prio != 0,
+            Some(dog) if dog.acts() => dog.drops(port, prio),
+            _ => self.ports[port].paused & 1 << prio != 0,
         }
     }
 
     /// True if a queue with packets is paused.
     pub(in crate::nodes) fn may_be_released(&self) -> bool {
-        self.guards.watchdog.is_some() && self.ports.iter().any(|port| port.paused & port.waiting & !1 != 0)
+        self.guards.watchdog.as_ref().is_some_and(|dog| dog.acts())
+            && self.ports.iter().any(|port| port.paused & port.waiting & !1 != 0)
     }
 }
 
@@ -247,6 +256,21 @@ mod tests {
         assert_eq!(poll(&mut bench, 900_000), [(21_000, None)]);
         bench.put(2, &[(900_000, Xon(3)), (910_000, Xoff(3, 0))]);
         assert_eq!(poll(&mut bench, 2_000_000), [(21_000, None)], "its last frame was an XOFF");
+    }
+
+    #[test]
+    fn a_storm_that_only_alerts_is_recorded_and_changes_nothing() {
+        let mut bench = paused(WatchdogAction::Alert);
+        assert_eq!(poll(&mut bench, 21_000), [(21_000, None)]);
+        assert!(!bench.nodes.may_be_released());
+        bench.put(0, &[(22_000, Data(0, 2))]);
+        bench.run(30_000);
+        assert_eq!((bench.sent(2), bench.counts().watchdog_drops), (vec![], 0), "the pause stays in force");
+        bench.put(2, &[(40_000, Xon(3))]);
+        bench.run(41_000);
+        assert_eq!(bench.sent(2), [(40_100, Data(0, 0)), (40_200, Data(0, 1)), (40_300, Data(0, 2))]);
+        assert_eq!(poll(&mut bench, 69_999), [(21_000, None)]);
+        assert_eq!(poll(&mut bench, 70_000), [(21_000, Some(70_000))], "30 us after the XON");
     }
 
     #[test]

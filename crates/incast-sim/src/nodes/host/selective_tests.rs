@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use incast_model::fabric::{HostId, NodeKind};
 use incast_model::fabric::generators::Star;
+use incast_model::fabric::{HostId, NodeKind};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::rng::mix;
 use incast_model::units::{Bytes, Rate, Time};
@@ -13,8 +13,8 @@ use crate::balance::{Balance, SprayParams};
 use crate::congestion::{Control, WindowMode};
 use crate::host::{RdmaParams, Recovery};
 use crate::kernel::{Kind, Target};
-use crate::nodes::packet::Packet;
 use crate::nodes::host::Hosts;
+use crate::nodes::packet::Packet;
 use crate::nodes::{Cut, Nodes};
 use crate::outcome::FlowRecord;
 use crate::plan::Network;
@@ -103,7 +103,8 @@ impl Case {
                 }
             }
             nodes.step_node(node, event);
-            let flying = nodes.partitions.host(HostId(0)).pairs.all().iter().map(|pair| pair.stream.high - pair.stream.una);
+            let flying =
+                nodes.partitions.host(HostId(0)).pairs.all().iter().map(|pair| pair.stream.high - pair.stream.una);
             in_flight = flying.max().unwrap_or(0).max(in_flight);
         }
         let record = nodes.outcome(Halt::Finished).flows[0];

@@ -13,17 +13,17 @@ impl<G: Hooks> Switch<G> {
         lists.chain(ranked.map(|place| self.slab.get(place)))
     }
 
-    /// Ingress port and priority, and bytes, of queued packets.
+    /// Ingress port and priority, and buffer bytes, of queued packets.
     pub(in crate::nodes) fn held_in(
         &self,
         port: LocalPort,
         priority: u8,
     ) -> impl Iterator<Item = (LocalPort, u8, u32)> {
         let packets = self.slab.list(self.ports[port].lanes[usize::from(priority)].queue.head);
-        packets.map(|packet| (packet.in_port, packet.in_prio, packet.size.into()))
+        packets.map(|packet| (packet.in_port, packet.in_prio, self.buffer.occupied(packet.size.into())))
     }
 
-    /// True if a shared buffer's counters equal the bytes queued.
+    /// True if a shared buffer's counters equal the buffer bytes of queued packets.
     pub(in crate::nodes) fn balances(&self) -> bool {
         if self.settings.storage != Storage::Shared {
             return true;

@@ -57,8 +57,9 @@ impl<G: Hooks> Switch<G> {
             return;
         }
         let (in_port, in_prio) = (packet.in_port, packet.in_prio & 7);
+        let size = self.occupied::<ANY>(packet.size.into());
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
-        self.buffer.release(ingress, packet.size.into());
+        self.buffer.release(ingress, size);
         if self.buffer.wants_xon(ingress) {
             self.send_pfc::<ANY>(plan, out, in_port, in_prio, false, port);
         }

@@ -180,6 +180,24 @@ mod tests {
     }
 
     #[test]
+    fn cells_bring_the_ingress_to_its_threshold_earlier() {
+        // Packets of 1250 B occupy 1 cell of 2500 B: XOFF at 2500 B follows the first packet, at 1000 ns.
+        for (cell, time) in [(2500, 1010), (625, 1110)] {
+            let mut bench = Bench::switch(&[flow(0, 2, 2)], |setup| {
+                static_thresholds(setup, 0);
+                setup.params.switch.cell = Some(Bytes(cell));
+            });
+            bench.put(2, &[(0, Xoff(3, 0)), (5000, Xon(3))]);
+            bench.put(0, &[(1000, Data(0, 0)), (1100, Data(0, 1))]);
+            bench.run(4000);
+            assert_eq!(bench.sent(0), [(time, Xoff(3, 2500))], "cells of {cell} B");
+            assert!(bench.at_switch(|switch, _, _| switch.balances()));
+            bench.run(9000);
+            assert!(bench.at_switch(|switch, _, _| switch.balances()), "the buffer is empty again");
+        }
+    }
+
+    #[test]
     fn headroom_takes_packets_after_xoff_until_it_is_full() {
         let mut bench = paused(5, 0);
         bench.run(5000);

@@ -60,12 +60,19 @@ impl<G: Hooks> Switch<G> {
         Some(plan.network.routing.balance(self.balancer.as_mut()?, hops, packet, backlog))
     }
 
+    /// Buffer bytes of a packet: whole cells, if the buffer has cells.
+    #[inline(always)]
+    pub(super) fn occupied<const RUN: u8>(&self, size: u32) -> u32 {
+        if has_extras(RUN) { self.buffer.occupied(size) } else { size }
+    }
+
     /// True if a packet for an idle port needs no buffer.
     #[inline(always)]
     fn passes<const RUN: u8>(&self, in_port: LocalPort, in_prio: u8, size: u32) -> bool {
         if has_transports(RUN) && !has_extras(RUN) && self.settings.storage != Storage::Shared {
             return self.buffer.passes(&Ingress::default(), size);
         }
+        let size = self.occupied::<RUN>(size);
         self.buffer.passes(&self.ports[in_port].lanes[usize::from(in_prio)].ingress, size)
     }
 
@@ -100,6 +107,7 @@ impl<G: Hooks> Switch<G> {
         }
         let mut flags = packet.flags;
         if prio != 0 {
+            let size = self.occupied::<RUN>(size);
             let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
             let stored = if self.settings.lossless & 1 << in_prio != 0 {
                 // A packet that became lossy here also needs space in its lossy queue.

@@ -136,8 +136,9 @@ impl<G: Hooks> Switch<G> {
             return if self.settings.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
         }
         let (in_port, in_prio) = (packet.in_port, packet.in_prio & 7);
+        let size = self.occupied::<RUN>(packet.size.into());
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
-        self.buffer.release(ingress, packet.size.into());
+        self.buffer.release(ingress, size);
         let resume = self.buffer.wants_xon(ingress);
         let mark = if self.settings.mark_at_enqueue { 0 } else { self.mark::<RUN>(out, port, packet, left) };
         if resume {

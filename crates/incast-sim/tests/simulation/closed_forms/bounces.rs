@@ -235,10 +235,8 @@ fn t6_a_watchdog_ends_deadlocks() {
         }
         let first = outcome.storms[0].begin;
         let period = detection + restoration + poll + poll;
-        let times = match action {
-            WatchdogAction::Drop => 1 + (END - first).0 / period.0,
-            WatchdogAction::Forward => 1,
-        };
+        let drop = action == WatchdogAction::Drop;
+        let times = if drop { 1 + (END - first).0 / period.0 } else { 1 };
         exact("T6", "times that the deadlock forms", times, outcome.deadlocks.len() as u64);
         exact("T6", "storms", 6 * times, outcome.storms.len() as u64);
         for (at, (deadlock, storms)) in outcome.deadlocks.iter().zip(outcome.storms.chunks(6)).enumerate() {
@@ -251,10 +249,10 @@ fn t6_a_watchdog_ends_deadlocks() {
                 names
             };
             let all = [&to_spines[..], &to_leaves].concat();
-            let (never, ends) = match action {
-                WatchdogAction::Forward => (&to_leaves[..], &to_spines[..]),
-                WatchdogAction::Drop if begin + restoration + poll > END => (&all[..], &[][..]),
-                WatchdogAction::Drop => (&[][..], &all[..]),
+            let (never, ends) = match drop {
+                false => (&to_leaves[..], &to_spines[..]),
+                true if begin + restoration + poll > END => (&all[..], &[][..]),
+                true => (&[][..], &all[..]),
             };
             assert_eq!((named(false), named(true)), (own(never), own(ends)), "{action:?} at {begin}");
             assert_eq!(look_after(deadlock.closed + detection), begin, "{action:?} {deadlock:?}");
@@ -268,10 +266,8 @@ fn t6_a_watchdog_ends_deadlocks() {
             outcome.counts;
         assert!(drops > 0);
         let lost = (lossless_drops, watchdog_drops, watchdog_lossless_drops, watchdog_bytes);
-        match action {
-            WatchdogAction::Drop => assert_eq!(lost, (0, drops, drops, outcome.ledger.dropped[3])),
-            WatchdogAction::Forward => assert_eq!(lost, (drops, 0, 0, 0)),
-        }
+        let expected = if drop { (0, drops, drops, outcome.ledger.dropped[3]) } else { (drops, 0, 0, 0) };
+        assert_eq!(lost, expected);
         assert_eq!(outcome.ledger.unbalanced().count(), 0);
     }
 }

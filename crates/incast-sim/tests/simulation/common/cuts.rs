@@ -38,7 +38,11 @@ pub(crate) fn same(outcome: &Outcome, run: impl Fn(&dyn Fn(Simulation) -> Simula
             pools.entry(threads).or_insert_with(pool).install(|| run(&change))
         }),
     };
-    assert_eq!(text(outcome, shorter), text(&other, shorter), "{cut:?}, {threads} threads, windows shorter by {shorter}");
+    assert_eq!(
+        text(outcome, shorter),
+        text(&other, shorter),
+        "{cut:?}, {threads} threads, windows shorter by {shorter}"
+    );
 }
 
 /// Without the peak of packets if it was taken at other times.
