@@ -99,8 +99,7 @@ class Scenario(schema.Scenario):
         Args:
             out: Folder for the results. Default: a temporary folder that lives as long as the returned object.
             overwrite: Replace an existing results folder.
-            threads: Threads, for schemes in parallel and for each simulation. Default: one per core. Results do not
-                depend on it.
+            threads: Schemes simulated in parallel. Default: one per core. Results do not depend on it.
             columns: Constant columns to add to every table, to distinguish runs.
             progress: Function called with a `Progress` several times a second; if it raises an exception, the run ends.
                 `True` shows a bar for each scheme, `False` nothing. Default: bars on a terminal and in a notebook.

@@ -96,9 +96,6 @@ pub struct SchemeShow {
     /// Non-default network settings: `load balancing spray`, ….
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
-    /// Reason why the simulation runs on one thread.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub one_thread: Option<&'static str>,
 }
 
 /// Typical packet-hops per second of a server's core.
@@ -130,7 +127,6 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                 hypervisor: scheme.setup.params.hypervisor.as_ref().map(behind),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
                 network: network(&scheme.setup),
-                one_thread: scheme.setup.one_thread(),
             })
             .collect(),
         buffers: buffers::of_schemes(prepared),
@@ -362,9 +358,6 @@ impl fmt::Display for Show {
             write!(f, "\n           ECN: {}", scheme.ecn)?;
             if !scheme.network.is_empty() {
                 write!(f, "\n           {}", scheme.network.join("; "))?;
-            }
-            if let Some(why) = scheme.one_thread {
-                write!(f, "\n           one thread: {why}")?;
             }
         }
         // Without schemes one stands in for all.

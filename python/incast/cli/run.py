@@ -58,8 +58,7 @@ def run(
     quiet
         Print only errors and warnings.
     threads
-        Threads: schemes run in parallel, and each simulation uses the rest, so --threads 8 with two schemes gives each
-        four. Default: one per core. Results do not depend on it.
+        Schemes simulated in parallel. Default: one per core. Results do not depend on it.
     fingerprint
         Print two hashes for each scheme: of all events, and of all packets on wires. Equal runs have equal hashes, on
         any machine and in any version. manifest.json has them too.

@@ -49,22 +49,18 @@ class Pulse:
     """Packets simulated, counted once per link crossed."""
 
 
-def execute(task: Task, folder: Path, tell: Callable[[Pulse], object], threads: int = 1) -> None:
-    """Simulate `task` on `threads` threads and write `folder`, which must not exist.
+def execute(task: Task, folder: Path, tell: Callable[[Pulse], object]) -> None:
+    """Simulate `task` and write `folder`, which must not exist.
 
     Raises:
         IncastError: The run failed.
 
     """
-    simulate(checked(task), task.columns, folder, tell, threads)
+    simulate(checked(task), task.columns, folder, tell)
 
 
 def simulate(
-    scenario: _core.Scenario,
-    columns: dict[str, Value],
-    folder: Path,
-    tell: Callable[[Pulse], object],
-    threads: int = 1,
+    scenario: _core.Scenario, columns: dict[str, Value], folder: Path, tell: Callable[[Pulse], object]
 ) -> None:
     """Simulate a scenario of one scheme and write its folder of the dataset."""
 
@@ -73,7 +69,7 @@ def simulate(
         tell(Pulse(scheme.fraction, scheme.packet_hops))
 
     with translated():
-        results = Results(scenario.run(folder, False, threads, progress, json.dumps(columns)))
+        results = Results(scenario.run(folder, False, 1, progress, json.dumps(columns)))
     _write_slowdown(results, columns, folder / SLOWDOWN)
 
 

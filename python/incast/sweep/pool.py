@@ -76,11 +76,10 @@ T = TypeVar("T", bound=Keyed)
 
 
 def local(
-    tasks: list[T], folder: Callable[[T], Path], *, jobs: int, threads: int = 1, worker: str = WORKER
+    tasks: list[T], folder: Callable[[T], Path], *, jobs: int, worker: str = WORKER
 ) -> Generator[Event, None, None]:
     """Run `tasks` in order, `jobs` in parallel, in processes of the module `worker`; yields events.
 
-    `threads` are shared out: with fewer tasks than threads, each task has several.
     If a process dies, its run fails and another process takes its place. Closing the iterator ends all processes and
     their runs.
     """
@@ -88,8 +87,7 @@ def local(
     for task in tasks:
         waiting.put(task)
     events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-    count = min(jobs, len(tasks))
-    lanes = [_Lane(waiting, events, folder, worker, max(1, threads // count)) for _ in range(count)]
+    lanes = [_Lane(waiting, events, folder, worker) for _ in range(min(jobs, len(tasks)))]
     try:
         for lane in lanes:
             lane.thread.start()
@@ -119,9 +117,7 @@ class _Lane(Generic[T]):
         events: queue.SimpleQueue[Event | None],
         folder: Callable[[T], Path],
         worker: str,
-        threads: int,
     ) -> None:
-        self.threads = threads
         self.waiting, self.events, self.folder, self.worker = waiting, events, folder, worker
         self.stopping = threading.Event()
         self.process: subprocess.Popen[str] | None = None
@@ -155,7 +151,7 @@ class _Lane(Generic[T]):
                 self.process = started(self.worker)
         process = self.process
         with suppress(BrokenPipeError, ValueError):  # it died before it took the line, or in the middle of one
-            give(process, {"task": vars(task), "folder": str(self.folder(task)), "threads": self.threads})
+            give(process, {"task": vars(task), "folder": str(self.folder(task))})
             for line in cast("IO[str]", process.stdout):
                 event = Event.read({"key": task.key, **json.loads(line)})
                 self.events.put(event)

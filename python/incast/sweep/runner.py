@@ -40,7 +40,7 @@ def run(
     Args:
         plan: The planned sweep, from `read`.
         out: Folder of the sweep; an existing sweep is resumed.
-        jobs: Parallel runs. Default: one per core; fewer runs than cores use several threads each.
+        jobs: Parallel runs. Default: one per core.
         ray: Address of a Ray cluster to run on, such as `127.0.0.1:6379` (extra `incast[ray]`).
         progress: Called with a `SweepProgress` several times a second. If it raises an exception, the sweep ends.
 
@@ -64,8 +64,7 @@ Events = Callable[[list[Task], Callable[[Task], Path]], Generator[Event, None, N
 def _place(jobs: int | None, ray: str | None) -> Iterator[Events]:
     """Choose this machine or a cluster for the runs."""
     if ray is None:
-        cores = len(os.sched_getaffinity(0))
-        yield partial(local, jobs=jobs or cores, threads=1 if jobs else cores)
+        yield partial(local, jobs=jobs or len(os.sched_getaffinity(0)))
         return
     from incast.sweep.cluster import connected
 

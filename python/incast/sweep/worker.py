@@ -36,8 +36,7 @@ def _do(request: dict[str, Any], out: TextIO) -> None:
     """Run one task and report the outcome."""
     task, folder = Task(**request["task"]), Path(request["folder"])
     send(out, {"event": "begin"})
-    threads = request["threads"]
-    error = attempt(lambda: execute(task, folder, lambda pulse: send(out, {"event": "pulse", **vars(pulse)}), threads))
+    error = attempt(lambda: execute(task, folder, lambda pulse: send(out, {"event": "pulse", **vars(pulse)})))
     send(out, {"event": "done"} if error is None else {"event": "failed", "error": error})
 
 

@@ -10,7 +10,7 @@ use incast_model::caught::message;
 use incast_model::field::FieldError;
 use incast_model::memory::Memory;
 use incast_sim::outcome::Stop;
-use incast_sim::{Cut, Outcome, Progress, Simulation, ValidSetup};
+use incast_sim::{Outcome, Progress, Simulation, ValidSetup};
 
 use super::error::ResultsError;
 use crate::memory::Demand;
@@ -65,31 +65,7 @@ pub(super) type Engine<'a> =
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// Partitions per thread: more would balance better but copy more packets between them (benches/RESULTS.md).
-const PARTITIONS_PER_THREAD: usize = 2;
-
-/// Nodes with events from which a window is worth the meeting of threads, about 5 us (benches/RESULTS.md).
-const LEAST_AWAKE: usize = 48;
-
-/// Threads of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Threads {
-    /// Schemes simulated side by side.
-    schemes: usize,
-    /// Threads of each simulation.
-    each: usize,
-}
-
-impl Threads {
-    /// Shares out `threads` (`None`: one per core) among schemes.
-    fn new(prepared: &Prepared, threads: Option<usize>) -> Self {
-        let all = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
-        let schemes = all.clamp(1, prepared.schemes.len().max(1));
-        Self { schemes, each: all / schemes }
-    }
-}
-
-/// Simulates every scheme, on `threads` threads (`None`: one per core). Results do not depend on their number.
+/// Simulates every scheme, at most `threads` at a time (`None`: one per core).
 ///
 /// Calls `progress` on the caller's thread; its break returns [`ResultsError::Interrupted`]. Refuses runs beyond the available
 /// memory.
@@ -100,20 +76,17 @@ pub fn simulate(
 ) -> Result<Vec<SchemeRun>, ResultsError> {
     let demand = Demand::new(prepared);
     demand
-        .check(Threads::new(prepared, threads).schemes as u64, Memory::available())
+        .check(at_a_time(prepared, threads) as u64, Memory::available())
         .map_err(|found| ResultsError::Setup(found.into()))?;
-    simulate_with(prepared, threads, progress, &simulation)
+    let engine = |setup: ValidSetup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
+        Simulation::new(setup).map(|simulation| simulation.run(observe))
+    };
+    simulate_with(prepared, threads, progress, &engine)
 }
 
-/// Uses the threads of the pool that it is called in.
-fn simulation(setup: ValidSetup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> {
-    let simulation = Simulation::new(setup)?;
-    Ok(if rayon::current_thread_index().is_none() {
-        simulation.run(observe)
-    } else {
-        let partitions = PARTITIONS_PER_THREAD * rayon::current_num_threads();
-        simulation.cut(Cut::Into(partitions)).side_by_side(LEAST_AWAKE).run(observe)
-    })
+fn at_a_time(prepared: &Prepared, threads: Option<usize>) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    threads.unwrap_or(cores).clamp(1, prepared.schemes.len().max(1))
 }
 
 pub(super) fn simulate_with(
@@ -123,20 +96,19 @@ pub(super) fn simulate_with(
     engine: &Engine<'_>,
 ) -> Result<Vec<SchemeRun>, ResultsError> {
     let begin = Instant::now();
-    let threads = Threads::new(prepared, threads);
+    let threads = at_a_time(prepared, threads);
     let waiting = |name: &String| SchemeProgress {
         name: name.clone(),
         progress: Progress::default(),
         state: SchemeState::Waiting,
     };
     let board = Mutex::new(prepared.schemes.iter().map(|scheme| waiting(&scheme.name)).collect::<Vec<_>>());
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let shared = Shared { prepared, engine, threads: threads.each, board: &board, next, stop };
+    let shared = Shared { prepared, engine, board: &board, next: AtomicUsize::new(0), stop: AtomicBool::new(false) };
     let mut runs: Vec<Option<SchemeRun>> = prepared.schemes.iter().map(|_| None).collect();
     let mut failure = None;
     std::thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
-        for _ in 0..threads.schemes {
+        for _ in 0..threads {
             let (sender, shared) = (sender.clone(), &shared);
             scope.spawn(move || shared.work(&sender));
         }
@@ -165,29 +137,9 @@ pub(super) fn simulate_with(
     }
 }
 
-/// CPU time of `work`, in a pool of `threads` threads if there are several.
-fn timed<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> (R, Duration) {
-    let pool = match threads {
-        1 => None,
-        // Without threads to be had, this one does it all.
-        _ => rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok(),
-    };
-    match pool {
-        None => {
-            let cpu = ThreadTime::now();
-            (work(), cpu.elapsed())
-        }
-        Some(pool) => {
-            let result = pool.install(work);
-            (result, pool.broadcast(|_| ThreadTime::now().as_duration()).into_iter().sum())
-        }
-    }
-}
-
 struct Shared<'a> {
     prepared: &'a Prepared,
     engine: &'a Engine<'a>,
-    threads: usize,
     board: &'a Mutex<Vec<SchemeProgress>>,
     next: AtomicUsize,
     stop: AtomicBool,
@@ -213,23 +165,22 @@ impl Shared<'_> {
         let scheme = &self.prepared.schemes[index];
         let name = scheme.name.clone();
         self.note(index, |entry| entry.state = SchemeState::Running);
-        let wall = Instant::now();
+        let (wall, cpu) = (Instant::now(), ThreadTime::now());
         let mut observe = |progress: &Progress| {
             self.note(index, |entry| entry.progress = *progress);
             if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let simulate = || (self.engine)(scheme.setup.clone(), &mut observe);
-        let ran = catch_unwind(AssertUnwindSafe(|| timed(self.threads, simulate)));
-        let (outcome, cpu) = match ran {
-            Ok((Ok(outcome), cpu)) => (outcome, cpu),
-            Ok((Err(error), _)) => {
+        let ran = catch_unwind(AssertUnwindSafe(|| (self.engine)(scheme.setup.clone(), &mut observe)));
+        let outcome = match ran {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(error)) => {
                 return Err(ResultsError::Setup(located(&self.prepared.scenario, &name, error).into()));
             }
             Err(panic) => {
                 return Err(ResultsError::Panicked { scheme: name, why: message(&*panic) });
             }
         };
-        let run = SchemeRun { name, outcome, wall: wall.elapsed(), cpu };
+        let run = SchemeRun { name, outcome, wall: wall.elapsed(), cpu: cpu.elapsed() };
         let priorities: Vec<usize> = run.outcome.ledger.unbalanced().collect();
         if !priorities.is_empty() {
             return Err(ResultsError::Unbalanced { scheme: run.name, priorities });

@@ -24,7 +24,7 @@ use crate::scenario::Prepared;
 /// Options of [`run`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOptions {
-    /// Threads, for schemes side by side and in each simulation; `None`: one per core.
+    /// Concurrent schemes; `None`: one per core.
     pub threads: Option<usize>,
     /// If true, replaces existing results, never anything else.
     pub overwrite: bool,

@@ -1,10 +1,7 @@
-//! Order between nodes: windows, and runs in which nodes depend on each other within one.
+//! Windows, and runs in which nodes depend on each other within one.
 
 use super::local::gates_are_local;
 use crate::plan::Network;
-use crate::setup::{Arithmetic, Setup};
-use crate::tenant::Hypervisor;
-use crate::transport::Transport;
 
 /// How far nodes depend on each other.
 pub(super) struct Order {
@@ -35,28 +32,5 @@ impl Order {
         let ideal = hosts.transports.of_flows.is_ideal();
         let one_by_one = soonest < window || !flows.rounds.is_empty() || neighbours || ideal;
         Self { window, one_by_one, neighbours, gates_are_local: local }
-    }
-}
-
-impl Setup {
-    /// Reason why one thread alone can run the simulation, with what to change if that is possible.
-    pub fn one_thread(&self) -> Option<&'static str> {
-        let flows = &self.flows;
-        let neighbours = self.params.hypervisor.as_ref().is_some_and(Hypervisor::sees_neighbours);
-        // A window is a little longer than the shortest link delay.
-        let delay = self.fabric.links().iter().map(|link| link.delay).min().unwrap_or_default();
-        let waits = || flows.gates.iter().any(|gate| gate.delay < delay) && !gates_are_local(flows);
-        match () {
-            () if self.params.arithmetic == Arithmetic::Ns3 => {
-                Some("`ns3` arithmetic orders simultaneous events of the whole network (`exact` does not)")
-            }
-            () if self.transports.iter().any(|one| matches!(one, Transport::Ideal(_))) => {
-                Some("hosts of the ideal scheduler share a matching")
-            }
-            () if neighbours => Some("hypervisors with `edge_only` see the other VMs of their server"),
-            () if !flows.rounds.is_empty() => Some("a round of flows ends flows of other hosts at once"),
-            () if waits() => Some("a flow starts at one host less than a link delay after a flow ends at another"),
-            () => None,
-        }
     }
 }
