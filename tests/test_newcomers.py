@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, Command, environment, write
+from test_ns3 import FLOWS, TOPOLOGY
 
 FCT = ROOT / "tests" / "data" / "incast16_dcqcn_window.fct.txt"
 """Completion times of the HPCC authors' ns-3."""
@@ -62,21 +63,6 @@ print(html.unescape(re.sub("<[^>]+>", " ", text)))
 """
 """What a reader sees of a page without scripts."""
 
-TOPOLOGY = """\
-6 2 5
-4 5
-0 4 100Gbps 1us 0
-1 4 100Gbps 1us 0
-2 5 100Gbps 1us 0
-3 5 100Gbps 1us 0
-4 5 400Gbps 1us 0
-"""
-FLOWS = """\
-3
-0 2 3 100 100000 2
-1 2 3 100 100000 2
-3 0 3 100 50000 2.00001
-"""
 CONFIG = """\
 RP_TIMER 300
 EWMA_GAIN 0.00390625

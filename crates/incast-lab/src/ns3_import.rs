@@ -214,7 +214,7 @@ fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
     ]
 }
 
-/// Time from which the reference counts the delay of LINK_DOWN (its `third.cc`: 2 s plus the delay).
+/// The reference fails a link at this time plus LINK_DOWN's delay (its `third.cc`).
 const LINKS_UP: Time = Time::ms(2000);
 
 /// Routes follow immediately, as in ns-3, which takes down the last of parallel links.

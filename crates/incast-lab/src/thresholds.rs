@@ -2,7 +2,7 @@
 
 use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_sim::switch::{EcnThreshold, PfcMode, SwitchParams};
-use incast_sim::{BufferPlan, Setup};
+use incast_sim::{BufferPlan, PortPlan, Setup};
 use serde::Serialize;
 
 use crate::scenario::Prepared;
@@ -109,13 +109,13 @@ fn of_switch(fabric: &Fabric, setup: &Setup, switch: NodeId) -> SwitchThresholds
         PfcMode::Static { xoff } => Some(xoff.0),
         PfcMode::Dynamic { .. } => None,
     };
-    let of_port = |port| {
-        let EcnThreshold { rate, kmin, kmax, pmax } = params.ecn.at(fabric.rate(port));
+    let of_port = |port: &PortPlan| {
+        let EcnThreshold { rate, kmin, kmax, pmax } = params.ecn.at(fabric.rate(port.port));
         PortThresholds {
             rate: rate.0,
-            delay: fabric.delay(port).0,
-            headroom: BufferPlan::headroom_of(fabric, params, largest, port),
-            alpha: BufferPlan::alpha_of(fabric, params, port),
+            delay: fabric.delay(port.port).0,
+            headroom: port.headroom,
+            alpha: port.alpha,
             xoff,
             kmin: kmin.0,
             kmax: kmax.0,
@@ -127,7 +127,7 @@ fn of_switch(fabric: &Fabric, setup: &Setup, switch: NodeId) -> SwitchThresholds
         headroom: plan.headroom,
         reserved: plan.reserved,
         shared: plan.shared,
-        ports: fabric.ports_of(switch).map(of_port).collect(),
+        ports: plan.ports(fabric, params, largest, switch).iter().map(of_port).collect(),
     }
 }
 

@@ -18,7 +18,9 @@ pub struct Simulation {
     network: Network,
     limits: Limits,
     cut: Cut,
+    /// Fewest nodes with events in a window that threads share; the maximum: none.
     least_awake: usize,
+    /// Windows are shorter by this factor.
     shorter: u64,
 }
 

@@ -97,7 +97,7 @@ def _looked_up(
     if speed is None or cable is None:
         what, table = ("speed", "PORT") if speed is None else ("cable length", "CABLE_LENGTH")
         raise config.wrong(
-            (table, name), f"{name} has no {what}, by which its lossless profile is looked up", f"one in {table}"
+            (table, name), f"{name} has no {what}, which the choice of its lossless profile needs", f"one in {table}"
         )
     if (speed, cable) not in lookup:
         rows = ", ".join(f"{at} Mb/s {metres}m" for at, metres in lookup)

@@ -30,7 +30,7 @@ class Place:
 
 
 class JsonFile:
-    """A JSON file whose root is a table."""
+    """A JSON file with a table at its root."""
 
     def __init__(self, path: Path) -> None:
         """Read a file; raise `ScenarioError` with the place if it is no JSON."""

@@ -8,7 +8,7 @@ impl Scenario {
         self.toml_without(StandIns::default())
     }
 
-    /// Same without stand-ins, whose parameters become the scenario's.
+    /// Same without stand-ins. Switch and ECN parameters of a stand-in scheme become the scenario's.
     pub(crate) fn toml_without(&self, stand_ins: StandIns) -> String {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Some(schemes) = value.get_mut("scheme").and_then(Value::as_object_mut) {

@@ -65,7 +65,7 @@ pub struct PortShow {
     pub xoff_one: u64,
     /// XOFF threshold beyond the reserve if all ports and lossless priorities of the switch are congested, in bytes.
     pub xoff_all: u64,
-    /// Bytes beyond the reserve at which the queue resumes if only it is congested; 0: when it is empty.
+    /// XON threshold beyond the reserve if only this queue is congested, in bytes; with 0, an empty queue resumes.
     pub xon_one: u64,
     /// Share of the free buffer; `None` with static thresholds.
     #[serde(skip_serializing_if = "Option::is_none")]

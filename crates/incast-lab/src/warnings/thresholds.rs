@@ -171,8 +171,9 @@ fn higher_xoff(setup: &Setup, plan: &BufferPlan, ports: u64, (wanted, now): (u64
             let queues = ports * u64::from(switch.paused_priorities().count_ones());
             let shared = ceil3(wanted).saturating_mul(queues);
             let xoff = setting("pfc_mode.static.xoff", Bytes(ceil3(wanted)));
-            let larger = (shared > plan.shared).then(|| format!(" and {}", setting("buffer", buffer(shared))));
-            ("switch.pfc_mode", xoff + &larger.unwrap_or_default())
+            let text =
+                if shared > plan.shared { format!("{xoff} and {}", setting("buffer", buffer(shared))) } else { xoff };
+            ("switch.pfc_mode", text)
         }
         // The threshold grows with the shared bytes.
         PfcMode::Dynamic { .. } => ("switch.buffer", setting("buffer", buffer(scaled_up(plan.shared, wanted, now)))),

@@ -82,7 +82,7 @@ fn late_starts(flows: &FlowSet, horizon: Time, advice: impl Fn(Time) -> String) 
 fn rates(fabric: &Fabric) -> Vec<(Rate, Rate)> {
     let of_host = |host: &crate::fabric::NodeId| {
         let all = || fabric.ports_of(*host).map(|port| fabric.rate(port));
-        (Rate(all().map(|rate| rate.0).sum()), all().max().unwrap_or_default())
+        (Rate(all().map(|rate| rate.0).sum()), all().max().expect("hosts have links"))
     };
     fabric.hosts().iter().map(of_host).collect()
 }

@@ -117,8 +117,14 @@ fn by_rate(found: &mut Found, params: &SwitchParams) {
         if let Some(alpha) = one.alpha {
             found.unless(dynamic, &field(".alpha"), alpha, "only with switch.pfc_mode.dynamic");
             let other = before().find_map(|other| other.alpha).filter(|other| *other != alpha);
-            let allowed = other.map(|other| format!("one alpha for each rate, such as {other}"));
-            found.unless(other.is_none(), &field(".alpha"), alpha, &allowed.unwrap_or_default());
+            if let Some(other) = other {
+                found.unless(
+                    false,
+                    &field(".alpha"),
+                    alpha,
+                    &format!("{other}, the alpha of the preceding entry with this rate"),
+                );
+            }
         }
     }
 }

@@ -186,7 +186,7 @@ fn steps(resolved: &Resolved, (after, hold): (Option<Time>, HoldTime), links: us
     times.sort_unstable();
     times.dedup();
     let mut found = Vec::new();
-    // By link: times at which it goes down or up.
+    // Times of failures and repairs, by link.
     let mut changes: Vec<Vec<(Time, bool)>> = vec![Vec::new(); links];
     for time in times {
         let which = |holds: &dyn Fn(&Outage) -> bool| (0..outages.len()).filter(|&one| holds(&outages[one])).collect();

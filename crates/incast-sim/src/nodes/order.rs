@@ -5,10 +5,11 @@ use crate::plan::Network;
 
 /// How far nodes depend on each other.
 pub(super) struct Order {
-    /// Fields of [`Layout`].
+    /// In ps; as the next two, a field of the layout.
     pub(super) window: u64,
     pub(super) one_by_one: bool,
     pub(super) neighbours: bool,
+    /// True if there are gates, and each concerns one host alone.
     pub(super) gates_are_local: bool,
 }
 

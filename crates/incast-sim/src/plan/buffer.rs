@@ -81,12 +81,6 @@ impl BufferPlan {
         headroom(fabric, params, largest, port)
     }
 
-    /// Alpha of a port, unless thresholds are static.
-    pub fn alpha_of(fabric: &Fabric, params: &Params, port: PortId) -> Option<f64> {
-        let dynamic = matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. });
-        dynamic.then(|| alpha(params, fabric.rate(port), host_rate(fabric)))
-    }
-
     /// XOFF threshold in bytes beyond the reserve, with other queues empty.
     pub fn lone_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
         // The queue takes alpha times the bytes that it leaves free.
@@ -210,11 +204,10 @@ mod tests {
         let gap = params.packets.gap.0;
         let computed = 25_000 + 3 * (1000 + gap) + 2 * (params.packets.pfc.0 + gap);
         assert_eq!(headrooms(&params), [1000, computed, 9000]);
-        let alphas =
-            ports.iter().map(|&port| BufferPlan::alpha_of(&fabric, &params, port).unwrap()).collect::<Vec<_>>();
-        // By rate: 1/8 at the hosts' rate, doubled twice for 400 Gb/s.
-        assert_eq!(alphas, [1.0, 1.0, 0.5]);
         let plan = BufferPlan::new(&fabric, &params, 1000, low).unwrap();
+        let alphas: Vec<_> = plan.ports(&fabric, &params, 1000, low).iter().map(|port| port.alpha).collect();
+        // By rate: 1/8 at the hosts' rate, doubled twice for 400 Gb/s.
+        assert_eq!(alphas, [1.0, 1.0, 0.5].map(Some));
         assert_eq!(plan.headroom, 2 * (1000 + computed + 9000));
         let mut three = params.clone();
         three.switch.headroom = Headroom::ThreeDelays;

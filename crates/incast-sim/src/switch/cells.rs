@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::PacketParams;
 
-/// Smallest Ethernet frame, of which SONiC's worst case consists.
+/// Smallest Ethernet frame, in bytes; all frames of SONiC's worst case have this size.
 const SMALLEST_FRAME: f64 = 64.0;
 
 /// Pause quanta of 512 bit times in which a port of a rate in Gb/s obeys XOFF (IEEE 802.3 annex 31B.3.7; SONiC
