@@ -269,14 +269,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let (flows, hosts) = (setup.flows.clone(), setup.fabric.hosts().len());
     let simulation = Simulation::new(setup.checked()?)?;
-    if threads == 1 {
-        report(&name, &flows, hosts, simulation);
-        return Ok(());
-    }
-    let parts: usize = args.next().map_or(Ok(4 * threads), |text| text.parse())?;
-    let simulation = simulation.cut(Cut::Into(parts)).side_by_side(48);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    pool.install(|| report(&name, &flows, hosts, simulation));
+    let simulation = match args.next() {
+        None => simulation.threads(threads),
+        Some(parts) => simulation.cut(Cut::Into(parts.parse()?), threads),
+    };
+    report(&name, &flows, hosts, simulation);
     Ok(())
 }
 

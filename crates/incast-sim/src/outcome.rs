@@ -1,5 +1,7 @@
 //! Results of a run.
 
+use std::time::Duration;
+
 use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 use serde::{Deserialize, Serialize};
@@ -54,6 +56,17 @@ pub struct Outcome {
     pub histograms: Vec<QueueHistogram>,
     /// Digests (optional).
     pub fingerprint: Option<Fingerprint>,
+    /// All else is the same with any threads.
+    pub threads: Threads,
+}
+
+/// Threads of one simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Threads {
+    /// Number.
+    pub count: usize,
+    /// CPU time of all but the caller's.
+    pub others_cpu: Duration,
 }
 
 /// Reason of a stop.

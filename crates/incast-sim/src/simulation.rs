@@ -1,6 +1,7 @@
 //! Entry point: [`Simulation`].
 
 use std::ops::ControlFlow;
+use std::thread::available_parallelism;
 
 use incast_model::field::FieldError;
 use incast_model::units::Time;
@@ -18,8 +19,9 @@ pub struct Simulation {
     network: Network,
     limits: Limits,
     cut: Cut,
-    /// Fewest nodes with events in a window that threads share; the maximum: none.
-    least_awake: usize,
+    threads: usize,
+    /// Threads share all windows, even if one thread is faster.
+    always: bool,
     /// Windows are shorter by this factor.
     shorter: u64,
 }
@@ -27,6 +29,9 @@ pub struct Simulation {
 /// Simulated time without arrivals and flow starts after which a run may be stuck; at least four RDMA retransmission timeouts
 /// and [`Transport::patience`].
 const STALL: Time = Time::ms(20);
+
+/// Fewest nodes of a partition: with fewer, threads wait for each other more than they work.
+const NODES: usize = 32;
 
 impl Simulation {
     /// Builds the network. Fails if a path exceeds a limit, such as the TTL.
@@ -46,22 +51,30 @@ impl Simulation {
             network: Network::new(setup.into_inner())?,
             limits,
             cut: Cut::Whole,
-            least_awake: usize::MAX,
+            threads: 1,
+            always: false,
             shorter: 1,
         })
     }
 
-    /// Cuts the fabric into partitions. Results do not depend on it.
+    /// Runs on at most this number of threads. Results do not depend on it.
+    ///
+    /// At most one thread per core and 32 nodes takes part, and only while that is faster than one thread alone.
     #[must_use]
-    pub fn cut(self, cut: Cut) -> Self {
-        Self { cut, ..self }
+    pub fn threads(self, threads: usize) -> Self {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let groups = self.network.fabric.nodes().len() / NODES;
+        let threads = threads.min(cores).min(groups).max(1);
+        // A few for each thread, so that threads get shares of similar work.
+        let cut = if threads == 1 { Cut::Whole } else { Cut::Into(groups.min(4 * threads)) };
+        Self { cut, threads, ..self }
     }
 
-    /// Runs the partitions on the threads of the current rayon pool, in windows in which at least `least_awake` nodes have
-    /// events.
+    /// Cuts the fabric as given, and runs all windows on as many threads as given, for tests and measurements.
+    #[doc(hidden)]
     #[must_use]
-    pub fn side_by_side(self, least_awake: usize) -> Self {
-        Self { least_awake, ..self }
+    pub fn cut(self, cut: Cut, threads: usize) -> Self {
+        Self { cut, threads, always: true, ..self }
     }
 
     /// Shortens windows by a factor, for tests that compare: only the peak number of packets depends on it.
@@ -74,7 +87,7 @@ impl Simulation {
     /// Runs to the end, or until `observe` breaks.
     pub fn run(self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
         let nodes = Nodes::with_windows(self.network, self.cut, self.shorter);
-        nodes.side_by_side(self.least_awake).run(self.limits, observe)
+        nodes.on_threads(self.threads, self.always).run(self.limits, observe)
     }
 
     /// Same with all events in global order, for tests that compare the two.

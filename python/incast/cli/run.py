@@ -58,7 +58,8 @@ def run(
     quiet
         Print only errors and warnings.
     threads
-        Schemes simulated in parallel. Default: one per core. Results do not depend on it.
+        Threads for all simulations. Default: one per core. Schemes run in parallel; with fewer schemes than threads, a
+        simulation of 64 nodes or more takes several, while that is faster. Results do not depend on it.
     fingerprint
         Print two hashes for each scheme: of all events, and of all packets on wires. Equal runs have equal hashes, on
         any machine and in any version. manifest.json has them too.

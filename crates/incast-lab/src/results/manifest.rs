@@ -120,8 +120,15 @@ pub struct SchemeManifest {
     pub wall_s: f64,
     /// CPU seconds of this simulation.
     pub cpu_s: f64,
+    /// Threads of this simulation.
+    #[serde(default = "one")]
+    pub threads: usize,
     /// Packets per CPU second, counted per link crossed.
     pub packet_hops_per_s: f64,
+}
+
+const fn one() -> usize {
+    1
 }
 
 /// Digests of a run, 16 hexadecimal digits each.
@@ -369,6 +376,7 @@ impl SchemeManifest {
             fingerprint: outcome.fingerprint.map(FingerprintManifest::from),
             wall_s: seconds(run.wall),
             cpu_s: seconds(run.cpu),
+            threads: outcome.threads.count,
             packet_hops_per_s: (outcome.counts.packet_hops() as f64 / run.cpu.as_secs_f64().max(1e-6)).round(),
         }
     }

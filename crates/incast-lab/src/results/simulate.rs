@@ -3,6 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
@@ -65,7 +66,7 @@ pub(super) type Engine<'a> =
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// Simulates every scheme, at most `threads` at a time (`None`: one per core).
+/// Simulates every scheme on `threads` in all (`None`: one per core). With fewer schemes than threads, a simulation gets several.
 ///
 /// Calls `progress` on the caller's thread; its break returns [`ResultsError::Interrupted`]. Refuses runs beyond the available
 /// memory.
@@ -74,29 +75,28 @@ pub fn simulate(
     threads: Option<usize>,
     progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
 ) -> Result<Vec<SchemeRun>, ResultsError> {
+    let threads = threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
     let demand = Demand::new(prepared);
-    demand
-        .check(at_a_time(prepared, threads) as u64, Memory::available())
-        .map_err(|found| ResultsError::Setup(found.into()))?;
+    let at_a_time = at_a_time(prepared, threads);
+    demand.check(at_a_time as u64, Memory::available()).map_err(|found| ResultsError::Setup(found.into()))?;
+    let each = threads / at_a_time;
     let engine = |setup: ValidSetup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
-        Simulation::new(setup).map(|simulation| simulation.run(observe))
+        Simulation::new(setup).map(|simulation| simulation.threads(each).run(observe))
     };
     simulate_with(prepared, threads, progress, &engine)
 }
 
-fn at_a_time(prepared: &Prepared, threads: Option<usize>) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    threads.unwrap_or(cores).clamp(1, prepared.schemes.len().max(1))
+fn at_a_time(prepared: &Prepared, threads: usize) -> usize {
+    threads.clamp(1, prepared.schemes.len().max(1))
 }
 
 pub(super) fn simulate_with(
     prepared: &Prepared,
-    threads: Option<usize>,
+    threads: usize,
     progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
     engine: &Engine<'_>,
 ) -> Result<Vec<SchemeRun>, ResultsError> {
     let begin = Instant::now();
-    let threads = at_a_time(prepared, threads);
     let waiting = |name: &String| SchemeProgress {
         name: name.clone(),
         progress: Progress::default(),
@@ -108,7 +108,7 @@ pub(super) fn simulate_with(
     let mut failure = None;
     std::thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
-        for _ in 0..threads {
+        for _ in 0..at_a_time(prepared, threads) {
             let (sender, shared) = (sender.clone(), &shared);
             scope.spawn(move || shared.work(&sender));
         }
@@ -180,7 +180,8 @@ impl Shared<'_> {
                 return Err(ResultsError::Panicked { scheme: name, why: message(&*panic) });
             }
         };
-        let run = SchemeRun { name, outcome, wall: wall.elapsed(), cpu: cpu.elapsed() };
+        let cpu = cpu.elapsed() + outcome.threads.others_cpu;
+        let run = SchemeRun { name, outcome, wall: wall.elapsed(), cpu };
         let priorities: Vec<usize> = run.outcome.ledger.unbalanced().collect();
         if !priorities.is_empty() {
             return Err(ResultsError::Unbalanced { scheme: run.name, priorities });

@@ -24,7 +24,7 @@ use crate::scenario::Prepared;
 /// Options of [`run`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOptions {
-    /// Concurrent schemes; `None`: one per core.
+    /// As in [`simulate`].
     pub threads: Option<usize>,
     /// If true, replaces existing results, never anything else.
     pub overwrite: bool,
@@ -81,7 +81,7 @@ pub(super) fn run_with(
 ) -> Result<RunReport, ResultsError> {
     options.labels.check().map_err(ResultsError::Setup)?;
     let staging = Staging::begin(out, options.overwrite)?;
-    let runs = super::simulate::simulate_with(prepared, options.threads, progress, engine)?;
+    let runs = super::simulate::simulate_with(prepared, options.threads.unwrap_or(2), progress, engine)?;
     finish(staging, prepared, runs, Duration::ZERO, options.labels)
 }
 

@@ -28,7 +28,7 @@ impl Nodes {
             self.books.now = event.time;
             self.partitions.whole().out.ns3().rank = event.rank();
             self.step_ns3(event);
-            self.settle(event);
+            self.apply_beyond(event);
             let still = matches!(event.target(), Target::Timer(_))
                 && event.time - self.partitions.whole().out.progress.moved > limits.stall;
             if still && self.is_stuck() {
@@ -83,7 +83,7 @@ impl Nodes {
     }
 
     /// Effects of an event beyond its node.
-    fn settle(&mut self, event: Event) {
+    fn apply_beyond(&mut self, event: Event) {
         let Partition { hosts, out, .. } = self.partitions.whole();
         self.books.peak_packets = self.books.peak_packets.max(out.progress.live as u64);
         if let Some(flow) = out.ns3().completed.take() {

@@ -38,14 +38,14 @@ pub(super) struct Calendar {
     /// Words of 64 nodes per slot.
     words: usize,
     bits: Vec<u64>,
-    /// By slot: true if a bit is set.
-    any: [bool; SLOTS],
+    /// By slot: 1 if a bit is set there.
+    any: [u64; SLOTS / 64],
 }
 
 impl Calendar {
     pub(super) fn new(nodes: usize, lookahead: u64) -> Self {
         let words = nodes.div_ceil(64);
-        Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * SLOTS], any: [false; SLOTS] }
+        Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * SLOTS], any: [0; SLOTS / 64] }
     }
 
     pub(super) fn wake(&mut self, node: Member, time: u64) {
@@ -55,7 +55,7 @@ impl Calendar {
     #[inline]
     fn set(&mut self, node: Member, ahead: u8) {
         let slot = usize::from(self.slot.wrapping_add(ahead));
-        self.any[slot] = true;
+        self.any[slot / 64] |= 1 << (slot % 64);
         self.bits[slot * self.words + node.index() / 64] |= 1 << (node.0 % 64);
     }
 
@@ -79,16 +79,33 @@ impl Calendar {
 
     /// Windows before the next one with work; `None` if no work is left.
     pub(super) fn ahead(&self) -> Option<u8> {
-        (0..=u8::MAX).find(|&ahead| self.any[usize::from(self.slot.wrapping_add(ahead))])
+        let (word, bit) = (usize::from(self.slot) / 64, u32::from(self.slot) % 64);
+        // The first word again at last, for its bits below.
+        (0..=self.any.len()).find_map(|step| {
+            let bits = self.any[(word + step) % self.any.len()];
+            let bits = if step == 0 { bits >> bit << bit } else { bits };
+            let ahead = (64 * step as u32 + bits.trailing_zeros()).wrapping_sub(bit);
+            (bits != 0 && ahead < SLOTS as u32).then_some(ahead as u8)
+        })
     }
 
-    /// Passes over `ahead` windows without work. Lists the nodes of the next one in order and returns its begin and end.
-    pub(super) fn advance(&mut self, ahead: u8, list: &mut Vec<Member>) -> (u64, u64) {
+    /// Windows before the one in which [`Calendar::wake_for_packet`] wakes a node.
+    pub(super) fn ahead_of_packet(&self, time: u64) -> u8 {
+        ((time - self.end) / self.lookahead).min(INBOXES as u64 - 1) as u8
+    }
+
+    /// Begin and end of a later window.
+    pub(super) const fn window(&self, ahead: u8) -> (u64, u64) {
+        let begin = self.end + ahead as u64 * self.lookahead;
+        (begin, begin + self.lookahead)
+    }
+
+    /// Passes over `ahead` windows without work. Lists the nodes of the next one in order.
+    pub(super) fn advance(&mut self, ahead: u8, list: &mut Vec<Member>) {
         let slot = usize::from(self.slot.wrapping_add(ahead));
-        self.any[slot] = false;
+        self.any[slot / 64] &= !(1 << (slot % 64));
         self.slot = self.slot.wrapping_add(ahead).wrapping_add(1);
-        let begin = self.end + u64::from(ahead) * self.lookahead;
-        self.end = begin + self.lookahead;
+        self.end += (u64::from(ahead) + 1) * self.lookahead;
         list.clear();
         for word in 0..self.words {
             let mut bits = std::mem::take(&mut self.bits[slot * self.words + word]);
@@ -97,7 +114,6 @@ impl Calendar {
                 bits &= bits - 1;
             }
         }
-        (begin, self.end)
     }
 }
 
@@ -117,10 +133,13 @@ mod tests {
         let mut awake = Vec::new();
         let mut lists = Vec::new();
         while let Some(ahead) = calendar.ahead() {
-            let (begin, _) = calendar.advance(ahead, &mut awake);
+            let (begin, _) = calendar.window(ahead);
+            calendar.advance(ahead, &mut awake);
             lists.push((begin, calendar.current()));
         }
         assert_eq!(lists, [(0, 0), (100, 1), (700, 7)]);
+        // The next windows begin at 800 ps.
+        assert_eq!([800, 899, 900, 99_999].map(|time| calendar.ahead_of_packet(time)), [0, 0, 1, 7]);
     }
 
     #[test]
@@ -132,7 +151,8 @@ mod tests {
         }
         let mut seen = Vec::new();
         while let Some(ahead) = calendar.ahead() {
-            let (begin, end) = calendar.advance(ahead, &mut awake);
+            let (begin, end) = calendar.window(ahead);
+            calendar.advance(ahead, &mut awake);
             assert_eq!(end, begin + 100);
             seen.push((begin, awake.clone()));
             if awake == [Member(7)] && end < 100 * 1000 {

@@ -1,5 +1,7 @@
 //! Failures and repairs of links, new routes, and PFC storms: steps of [`crate::network::Faults`] between windows.
 
+use std::sync::Arc;
+
 use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 
@@ -77,7 +79,8 @@ impl Nodes {
     }
 
     fn reroute(&mut self, faults: &Faults) {
-        self.network.routing.reroute(faults.routes(&self.network.fabric, Time(self.books.now)));
+        let routes = faults.routes(&self.network.fabric, Time(self.books.now));
+        Arc::get_mut(&mut self.network).expect("no thread runs").routing.reroute(routes);
         let routing = &self.network.routing;
         let reroute = |(node, balancer): (NodeId, Option<&mut State>)| {
             if let Some(balancer) = balancer {

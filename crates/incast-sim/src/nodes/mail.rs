@@ -23,11 +23,17 @@ pub(super) struct Mail {
 #[derive(Debug, Default)]
 pub(super) struct Bag {
     mails: VecDeque<Mail>,
+    /// First arrival; `None` in an empty bag.
+    first: Option<u64>,
     records: VecDeque<IntRecord>,
     ranges: VecDeque<Vec<Range>>,
 }
 
 impl Bag {
+    pub(super) const fn first(&self) -> Option<u64> {
+        self.first
+    }
+
     fn put<const RUN: u8>(&mut self, mail: Mail, carried: &mut Carried) {
         let packet = &mail.packet;
         if carries(RUN) && packet.records != 0 {
@@ -37,11 +43,15 @@ impl Bag {
                 self.records.extend(&carried.records[..usize::from(packet.records).min(carried.records.len())]);
             }
         }
+        self.first = Some(self.first.map_or(mail.time, |first| first.min(mail.time)));
         self.mails.push_back(mail);
     }
 
     pub(super) fn take<const RUN: u8>(&mut self, carried: &mut Carried) -> Option<Mail> {
-        let mail = self.mails.pop_front()?;
+        let Some(mail) = self.mails.pop_front() else {
+            self.first = None;
+            return None;
+        };
         let packet = &mail.packet;
         if carries(RUN) && packet.records != 0 {
             if has_transports(RUN) && packet.has_ranges() {

@@ -12,6 +12,7 @@ mod blocking;
 mod books;
 mod by_rank;
 mod calendar;
+mod crew;
 mod cut;
 mod ends;
 mod faults;
@@ -25,8 +26,10 @@ mod ns3;
 mod order;
 mod out;
 mod outcome;
+mod pace;
 mod packet;
 mod partition;
+mod partitions;
 mod plan;
 mod recorder;
 mod run;
@@ -36,6 +39,8 @@ mod view;
 mod windows;
 mod wire;
 
+use std::sync::Arc;
+
 use incast_model::fabric::NodeId;
 
 use crate::kernel::{Event, FlowId};
@@ -43,7 +48,7 @@ use crate::plan::Network;
 use actions::Actions;
 use books::Books;
 pub use cut::Cut;
-use partition::Partitions;
+use partitions::Partitions;
 use plan::{Layout, Plan};
 pub(crate) use plan::{MAX_NICS, MAX_PORTS, MAX_TIME};
 use run::kind_of;
@@ -53,8 +58,8 @@ use switch::Switch;
 #[derive(Debug)]
 pub(crate) struct Nodes {
     /// Only new routes change it, between windows.
-    network: Network,
-    layout: Layout,
+    network: Arc<Network>,
+    layout: Arc<Layout>,
     run: u8,
     partitions: Partitions,
     books: Books,
@@ -81,20 +86,20 @@ impl Nodes {
             actions: Actions::new(&network),
             books: Books::new(&network),
             completing: FlowId(0),
-            network,
-            layout,
+            network: Arc::new(network),
+            layout: Arc::new(layout),
             partitions,
         }
     }
 
-    /// Threads of the current pool run the partitions if at least so many nodes are awake.
-    pub(crate) fn side_by_side(mut self, least_awake: usize) -> Self {
-        self.partitions.least_awake = least_awake;
+    /// Threads share the partitions: always, or if that is faster.
+    pub(crate) fn on_threads(mut self, threads: usize, always: bool) -> Self {
+        self.partitions.share(threads, always);
         self
     }
 
     pub(crate) fn one_by_one(mut self) -> Self {
-        self.layout.one_by_one = true;
+        Arc::get_mut(&mut self.layout).expect("no thread runs").one_by_one = true;
         self
     }
 

@@ -234,14 +234,10 @@ impl Out {
         self.inboxes[node][window].push(key);
     }
 
+    /// `arrivals` must be empty.
     #[inline]
     pub(super) fn take_inbox(&mut self, node: Member, arrivals: &mut Vec<u64>) {
-        let inbox = &mut self.inboxes[node][self.calendar.current()];
-        if arrivals.is_empty() {
-            std::mem::swap(inbox, arrivals);
-        } else {
-            arrivals.append(inbox);
-        }
+        std::mem::swap(&mut self.inboxes[node][self.calendar.current()], arrivals);
     }
 
     #[inline(always)]

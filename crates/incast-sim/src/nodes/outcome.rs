@@ -11,7 +11,7 @@ use super::partition::Node;
 use crate::deadlock::deadlock;
 use crate::kernel::Kind;
 use crate::measure::{QueueHistogram, Waits};
-use crate::outcome::{Counts, FlowRecord, IsolationRecord, Ledger, Outcome, PortRecord, Stop};
+use crate::outcome::{Counts, FlowRecord, IsolationRecord, Ledger, Outcome, PortRecord, Stop, Threads};
 use crate::progress::Halt;
 
 /// Most unfinished flows in a list.
@@ -36,6 +36,7 @@ impl Nodes {
         let recorder = self.books.recorder;
         let counts = Counts { peak_packets: self.books.peak_packets, ..self.partitions.counts() };
         let fingerprint = self.partitions.fingerprint();
+        let (count, others_cpu) = self.partitions.end_threads();
         let histograms = self.partitions.into_switches().flat_map(|switch| {
             let ports = switch.ports.into_iter().map(|port| port.number);
             ports.zip(switch.lengths.close(now.0)).map(|(port, time_in_bin)| QueueHistogram { port, time_in_bin })
@@ -64,6 +65,7 @@ impl Nodes {
             hypervisors,
             histograms,
             fingerprint,
+            threads: Threads { count, others_cpu },
         }
     }
 

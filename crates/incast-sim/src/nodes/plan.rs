@@ -94,6 +94,8 @@ pub(super) struct Layout {
     /// In ps: at most the shortest time from append to arrival on a wire. A sweep comes in a later window than the isolation
     /// that causes it.
     pub(super) window: u64,
+    /// If true, a host has links to switches in other partitions.
+    pub(super) hosts_apart: bool,
     /// INT records of a packet: 1 for PINT alone.
     pub(super) records: usize,
 }
@@ -158,6 +160,7 @@ impl Layout {
             window: order.window,
             one_by_one: order.one_by_one,
             neighbours: order.neighbours,
+            hosts_apart: network.ports.numbered().any(|(port, state)| state.at_host && ports[port].far == Far::Away),
             ports,
             first_port: nodes.map(first).collect(),
             spots,

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::Nodes;
 use super::actions::Due;
-use super::partition::NodeMut;
+use super::partition::{NodeMut, Task};
 use super::plan::Plan;
 use crate::deadlock::deadlock;
 use crate::kernel::{Event, Id, IdVec, Target};
@@ -75,6 +75,7 @@ impl Nodes {
             false => self.run_in_windows(limits, observe),
         };
         let _ = observe(&self.progress());
+        self.settle();
         self.record();
         self.outcome(halt)
     }
@@ -126,6 +127,7 @@ impl Nodes {
             if due.time >= begin {
                 return None;
             }
+            self.settle();
             if let Some(halt) = self.act_in_time(due, limits) {
                 return Some(halt);
             }
@@ -154,6 +156,9 @@ impl Nodes {
             let own = self.layout.at_src[self.completing];
             let plan = Plan { layout: &self.layout, network: &self.network };
             let cancelled = self.books.gates.is_cancelled(self.completing);
+            if self.layout.hosts_apart {
+                self.partitions.open_mail_for(flow.src, &self.layout, self.run);
+            }
             let (host, out) = self.partitions.host_and_out(flow.src);
             if !cancelled && !host.completes_before(plan, out, own, end) {
                 return false;
@@ -173,6 +178,7 @@ impl Nodes {
             }
             let cut = if look <= due.time { look.max(begin) } else { due.cut() };
             self.run_awake(cut, false);
+            self.settle();
             self.open_gates();
             if look <= due.time {
                 // A search comes before an event.
@@ -198,8 +204,12 @@ impl Nodes {
     }
 
     fn run_awake(&mut self, end: u64, wakes: bool) {
-        let plan = Plan { layout: &self.layout, network: &self.network };
-        self.partitions.run_awake(plan, self.run, end, wakes);
+        let task = Task { run: self.run, ahead: None, end, wakes };
+        self.partitions.run(&self.layout, &self.network, task);
+    }
+
+    fn settle(&mut self) {
+        self.partitions.settle(&self.layout, self.run);
     }
 
     pub(super) fn note_peak(&mut self) {
@@ -209,6 +219,7 @@ impl Nodes {
     /// Handles events before `end` in global order; `Some` if the run ends. Packets sent here arrive later, so a node's events
     /// depend only on its own.
     fn event_by_event(&mut self, limits: &Limits, end: u64) -> Option<Halt> {
+        self.settle();
         let mut queue = Queue::new(self.layout.spots.len(), end);
         let mut awake = self.partitions.awake();
         awake.iter().for_each(|&node| queue.push(self.next_of(node), node));

@@ -4,6 +4,7 @@ mod tables;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
@@ -14,7 +15,7 @@ use incast_model::units::Time;
 use incast_sim::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
 use incast_sim::outcome::{
     Counts, CutOff, DeadlockRecord, DropReason, DropRecord, FlowRecord, HypervisorCounts, Ledger, LinkChange,
-    LinkRecord, Obstacle, PauseRecord, PortRecord, QueueRef, Stop, Storm, StuckQueue,
+    LinkRecord, Obstacle, PauseRecord, PortRecord, QueueRef, Stop, Storm, StuckQueue, Threads,
 };
 use incast_sim::{Outcome, Progress, ValidSetup};
 
@@ -123,6 +124,7 @@ fn outcome(setup: &ValidSetup) -> Outcome {
             RateSample { time: Time::us(2), flow: 0, rate: 6, window: 7, acked: 2 },
         ],
         isolations: Vec::new(),
+        threads: Threads { count: 1, others_cpu: Duration::ZERO },
         waits: Vec::new(),
         pairs: Vec::new(),
         pair_samples: Vec::new(),

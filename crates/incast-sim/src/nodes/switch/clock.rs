@@ -1,3 +1,6 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use crate::kernel::{Line, LocalPort};
 use crate::nodes::plan::LINK_BITS;
 
@@ -9,13 +12,41 @@ pub(in crate::nodes) struct Clock {
     pub(super) now: u64,
     /// Wire of the current arrival; too high during actions.
     pub(in crate::nodes) line: Line,
-    /// As in [`Out::inboxes`](crate::nodes::out::Out::inboxes).
+    /// Of the current window, as in [`Out::inboxes`](crate::nodes::out::Out::inboxes); empty between windows.
     pub(super) arrivals: Vec<u64>,
+    /// In later windows, on long links.
+    pub(super) later: Later,
+}
+
+/// Arrivals known before their windows have lists.
+#[derive(Debug, Default)]
+pub(super) struct Later(BinaryHeap<Reverse<u64>>);
+
+impl Later {
+    pub(super) fn next(&self) -> u64 {
+        self.0.peek().map_or(u64::MAX, |Reverse(key)| key >> LINK_BITS)
+    }
+
+    /// Moves the arrivals before `end` into a list.
+    #[inline]
+    pub(super) fn take_before(&mut self, end: u64, arrivals: &mut Vec<u64>) {
+        while self.next() < end {
+            arrivals.extend(self.0.pop().map(|Reverse(key)| key));
+        }
+    }
+
+    pub(super) fn put(&mut self, arrivals: &[u64]) {
+        self.0.extend(arrivals.iter().copied().map(Reverse));
+    }
+
+    pub(super) fn forget_before(&mut self, end: u64) {
+        self.0.retain(|Reverse(key)| key >> LINK_BITS >= end);
+    }
 }
 
 impl Clock {
     pub(super) const fn new() -> Self {
-        Self { free_at: Vec::new(), now: 0, line: Line::NONE, arrivals: Vec::new() }
+        Self { free_at: Vec::new(), now: 0, line: Line::NONE, arrivals: Vec::new(), later: Later(BinaryHeap::new()) }
     }
 
     pub(super) const fn begin_action(&mut self, now: u64) {

@@ -89,6 +89,7 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         let mut arrivals = std::mem::take(&mut self.clock.arrivals);
         out.take_inbox(plan.layout.spots[self.node].member, &mut arrivals);
+        self.clock.later.take_before(end, &mut arrivals);
         arrivals.sort_unstable();
         let mut handled = 0;
         for key in &arrivals {
@@ -102,16 +103,22 @@ impl<G: Hooks> Switch<G> {
             self.receive::<RUN>(plan, out, plan.layout.line(self.node, low_bits(*key).into()));
         }
         self.serve_until::<RUN>(plan, out, end);
-        arrivals.drain(..handled);
-        let next = arrivals.first().map_or(u64::MAX, |key| key >> LINK_BITS);
+        if handled < arrivals.len() {
+            self.clock.later.put(&arrivals[handled..]);
+        }
+        arrivals.clear();
         self.clock.arrivals = arrivals;
-        next.min(self.clock.next_free())
+        self.clock.later.next().min(self.clock.next_free())
     }
 
     /// Forgets the arrivals before `end`, which came event by event.
     pub(super) fn pass(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) {
-        out.take_inbox(plan.layout.spots[self.node].member, &mut self.clock.arrivals);
-        self.clock.arrivals.retain(|key| key >> LINK_BITS >= end);
+        let mut arrivals = std::mem::take(&mut self.clock.arrivals);
+        out.take_inbox(plan.layout.spots[self.node].member, &mut arrivals);
+        self.clock.later.put(&arrivals);
+        arrivals.clear();
+        self.clock.later.forget_before(end);
+        self.clock.arrivals = arrivals;
     }
 
     pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {

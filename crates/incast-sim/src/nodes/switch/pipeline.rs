@@ -159,6 +159,8 @@ impl<G: Hooks> Switch<G> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use crate::kernel::LocalPort;
     use incast_model::flow::Flow;
     use incast_model::units::{Bytes, Time};
@@ -204,7 +206,8 @@ mod tests {
     fn a_packet_without_a_route_is_dropped() {
         let mut bench = Bench::switch(&[flow(0, 2, 1), flow(0, 3, 1)], failing);
         let port = bench.port(2);
-        let Network { routing, faults, fabric, .. } = &mut bench.nodes.network;
+        let network = Arc::get_mut(&mut bench.nodes.network).expect("no thread runs");
+        let Network { routing, faults, fabric, .. } = network;
         let faults = faults.as_mut().expect("the run has failures");
         faults.learn(&[(fabric.port(port).link, true)]);
         routing.reroute(faults.routes(fabric, Time::ZERO));

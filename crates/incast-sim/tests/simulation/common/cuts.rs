@@ -1,18 +1,13 @@
 //! Outcomes do not depend on the cut of the fabric, on threads, or on the length of windows.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::time::Duration;
 
-use incast_sim::outcome::Counts;
+use incast_sim::outcome::{Counts, Threads};
 use incast_sim::{Cut, Outcome, Simulation};
 
 /// Numbers of threads. On one, partitions run one after another, which is faster with few nodes: most runs do.
 const THREADS: [usize; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4, 8];
 const SHORTER: [u64; 5] = [1, 2, 3, 5, 7];
-
-thread_local! {
-    static POOLS: RefCell<HashMap<usize, rayon::ThreadPool>> = RefCell::default();
-}
 
 /// `run` runs the simulation again after a change.
 pub(crate) fn same(outcome: &Outcome, run: impl Fn(&dyn Fn(Simulation) -> Simulation) -> Outcome + Sync) {
@@ -27,17 +22,8 @@ pub(crate) fn same(outcome: &Outcome, run: impl Fn(&dyn Fn(Simulation) -> Simula
     let cut = cuts[among(draw, cuts.len())];
     let threads = THREADS[among(draw >> 8, THREADS.len())];
     let shorter = SHORTER[among(draw >> 16, SHORTER.len())];
-    let change = |simulation: Simulation| {
-        let least_awake = if threads == 1 { usize::MAX } else { 0 };
-        simulation.cut(cut).side_by_side(least_awake).shorter_windows(shorter)
-    };
-    let other = match threads {
-        1 => run(&change),
-        _ => POOLS.with_borrow_mut(|pools| {
-            let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-            pools.entry(threads).or_insert_with(pool).install(|| run(&change))
-        }),
-    };
+    let change = |simulation: Simulation| simulation.cut(cut, threads).shorter_windows(shorter);
+    let other = run(&change);
     assert_eq!(
         text(outcome, shorter),
         text(&other, shorter),
@@ -49,5 +35,6 @@ pub(crate) fn same(outcome: &Outcome, run: impl Fn(&dyn Fn(Simulation) -> Simula
 fn text(outcome: &Outcome, shorter: u64) -> String {
     let peak_packets = if shorter == 1 { outcome.counts.peak_packets } else { 0 };
     let counts = Counts { peak_packets, ..outcome.counts };
-    format!("{:?}", Outcome { counts, ..outcome.clone() })
+    let threads = Threads { count: 1, others_cpu: Duration::ZERO };
+    format!("{:?}", Outcome { counts, threads, ..outcome.clone() })
 }

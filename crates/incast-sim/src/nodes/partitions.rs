@@ -1,0 +1,278 @@
+//! All partitions of a run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use incast_model::fabric::{HostId, NodeId, PortId};
+
+use super::crew::{Crew, run_all};
+use super::guards::Guards;
+use super::host::{Host, Hosts};
+use super::out::{Out, RunProgress};
+use super::partition::{Movable, Node, NodeMut, Partition, Place, Task};
+use super::plan::{Layout, Plan, Spot};
+use super::switch::Switch;
+use super::wire::Wire;
+#[cfg(test)]
+use crate::kernel::Member;
+use crate::kernel::{Event, IdVec, Line};
+use crate::measure::Fingerprint;
+use crate::outcome::Counts;
+use crate::plan::Network;
+
+/// Between windows, mail of the last one may be unopened, and the next one not entered: see [`Partitions::settle`].
+#[derive(Debug)]
+pub(super) struct Partitions {
+    all: Vec<Movable>,
+    /// Partition and index there, in order of nodes and of hosts.
+    switches: Vec<(u32, u32)>,
+    hosts: IdVec<HostId, (u32, u32)>,
+    /// Windows to pass over before the next one, if it is not entered.
+    ahead: Option<u8>,
+    /// `None`: one thread runs all partitions.
+    crew: Option<Crew>,
+}
+
+impl Partitions {
+    pub(super) fn new(plan: Plan<'_>, inward: Vec<IdVec<Line, PortId>>) -> Self {
+        let count = inward.len();
+        let all: Vec<_> = (0u32..).zip(inward).map(|wires| Box::new(Partition::new(plan, wires, count))).collect();
+        let (mut switches, mut hosts) = (Vec::new(), Vec::new());
+        for spot in &plan.layout.spots {
+            match all[spot.partition as usize].places[spot.member] {
+                Place::Switch(place) => switches.push((spot.partition, place)),
+                Place::Host(place) => hosts.push((spot.partition, place)),
+            }
+        }
+        Self { all, switches, hosts: hosts.into(), ahead: None, crew: None }
+    }
+
+    /// The partition of a run that is not cut.
+    #[inline]
+    pub(super) fn whole(&mut self) -> &mut Partition {
+        debug_assert_eq!(self.all.len(), 1, "the run is not cut");
+        &mut self.all[0]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Partition> {
+        self.all.iter().map(|partition| &**partition)
+    }
+
+    pub(super) fn outs(&mut self) -> impl Iterator<Item = &mut Out> {
+        self.all.iter_mut().map(|partition| &mut partition.out)
+    }
+
+    /// For events of no node.
+    pub(super) fn first(&mut self) -> &mut Out {
+        &mut self.all[0].out
+    }
+
+    pub(super) fn awake(&self) -> Vec<NodeId> {
+        self.all.iter().flat_map(|one| one.awake.iter().map(|&member| one.nodes[member])).collect()
+    }
+
+    pub(super) fn at(&mut self, spot: Spot) -> &mut Partition {
+        &mut self.all[spot.partition as usize]
+    }
+
+    pub(super) fn node(&self, spot: Spot) -> Node<'_> {
+        self.all[spot.partition as usize].node(spot.member)
+    }
+
+    pub(super) fn node_mut(&mut self, spot: Spot) -> (NodeMut<'_>, &mut Out) {
+        self.all[spot.partition as usize].node_mut(spot.member)
+    }
+
+    pub(super) fn switches(&self) -> impl Iterator<Item = &Switch<Guards>> {
+        self.switches.iter().map(|&(partition, place)| &self.all[partition as usize].switches[place as usize])
+    }
+
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().map(|&(partition, place)| &self.all[partition as usize].hosts[place as usize])
+    }
+
+    pub(super) fn host_and_out(&self, host: HostId) -> (&Host, &Out) {
+        let (partition, place) = self.hosts[host];
+        let Partition { hosts, out, .. } = &*self.all[partition as usize];
+        (&hosts[place as usize], out)
+    }
+
+    pub(super) fn for_each_switch(&mut self, mut act: impl FnMut(&mut Switch<Guards>, &mut Out)) {
+        for &(partition, place) in &self.switches {
+            let Partition { switches, out, .. } = &mut *self.all[partition as usize];
+            act(&mut switches[place as usize], out);
+        }
+    }
+
+    pub(super) fn for_each_host(&mut self, mut act: impl FnMut(&mut Host, &mut Out)) {
+        for &(partition, place) in &self.hosts {
+            let Partition { hosts, out, .. } = &mut *self.all[partition as usize];
+            act(&mut hosts[place as usize], out);
+        }
+    }
+
+    /// Shares the partitions among threads: always, or if that is faster.
+    pub(super) fn share(&mut self, threads: usize, always: bool) {
+        self.crew = (threads > 1 && self.all.len() > 1).then(|| Crew::new(threads, self.all.len(), always));
+    }
+
+    /// Ends the threads. Returns their number with that of the caller, and their CPU time without it.
+    pub(super) fn end_threads(&mut self) -> (usize, Duration) {
+        self.crew.take().map_or((1, Duration::ZERO), Crew::end)
+    }
+
+    /// Next window with work: begin and end.
+    pub(super) fn advance(&mut self) -> Option<(u64, u64)> {
+        self.ahead = Some(self.all.iter().filter_map(|partition| partition.ahead()).min()?);
+        Some(self.all[0].out.calendar.window(self.ahead?))
+    }
+
+    /// Opens all mail and enters the next window, for what looks at nodes and wires between windows.
+    pub(super) fn settle(&mut self, layout: &Layout, run: u8) {
+        let ahead = self.ahead.take();
+        for partition in &mut self.all {
+            partition.open_mail(layout, run);
+            if let Some(ahead) = ahead {
+                partition.enter(ahead);
+            }
+        }
+    }
+
+    /// Opens the mail for a host.
+    pub(super) fn open_mail_for(&mut self, host: HostId, layout: &Layout, run: u8) {
+        self.all[self.hosts[host].0 as usize].open_mail(layout, run);
+    }
+
+    pub(super) fn wake_all(&mut self) {
+        for partition in &mut self.all {
+            partition.awake = partition.places.ids().collect();
+        }
+    }
+
+    /// Runs the nodes of the window up to `end`.
+    pub(super) fn run(&mut self, layout: &Arc<Layout>, network: &Arc<Network>, task: Task) {
+        let task = Task { ahead: self.ahead.take(), ..task };
+        match &mut self.crew {
+            Some(crew) => crew.run(&mut self.all, layout, network, task),
+            None => run_all(&mut self.all, Plan { layout, network }, task),
+        }
+        if self.all.len() > 1 {
+            self.hand_over();
+        }
+    }
+
+    /// Passes packets between partitions, after steps of single nodes.
+    pub(super) fn deliver(&mut self, layout: &Layout, run: u8) {
+        if self.all.len() > 1 {
+            self.hand_over();
+            self.all.iter_mut().for_each(|partition| partition.open_mail(layout, run));
+        }
+    }
+
+    fn hand_over(&mut self) {
+        for to in 0..self.all.len() {
+            if self.all[to].mail.is_empty() {
+                continue;
+            }
+            for (from, bag) in std::mem::take(&mut self.all[to].mail) {
+                self.all[from as usize].out.post.spare.push(bag);
+            }
+        }
+        for from in 0..self.all.len() {
+            if self.all[from].out.post.is_empty() {
+                continue;
+            }
+            let mut post = std::mem::take(&mut self.all[from].out.post);
+            for (to, bag) in post.take() {
+                self.all[to as usize].mail.push((from as u32, bag));
+            }
+            self.all[from].out.post = post;
+        }
+    }
+
+    /// Removes all nodes but a host, or but the switches.
+    #[cfg(test)]
+    pub(super) fn keep(&mut self, host: Option<(HostId, Member)>) {
+        let Partition { places, hosts, switches, .. } = &mut *self.all[0];
+        match host {
+            None => (*hosts, self.hosts) = (Vec::new(), IdVec::new()),
+            Some((host, member)) => {
+                *hosts = vec![hosts.swap_remove(host.0 as usize)];
+                places[member] = Place::Host(0);
+                (*switches, self.switches) = (Vec::new(), Vec::new());
+                self.hosts = vec![(0, 0)].into();
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn run_node(&mut self, plan: Plan<'_>, run: u8, node: NodeId, end: u64) -> u64 {
+        let spot = plan.layout.spots[node];
+        self.at(spot).run_node(plan, run, spot.member, end)
+    }
+
+    pub(super) fn next_of(&self, plan: Plan<'_>, node: NodeId) -> Option<Event> {
+        let spot = plan.layout.spots[node];
+        let out = &self.all[spot.partition as usize].out;
+        match self.node(spot) {
+            Node::Switch(switch) => switch.next(plan, out),
+            Node::Host(host) => host.next(out),
+        }
+    }
+
+    pub(super) fn step(&mut self, plan: Plan<'_>, node: NodeId, event: Event) {
+        match self.node_mut(plan.layout.spots[node]) {
+            (NodeMut::Switch(switch), out) => switch.step(plan, out, event),
+            (NodeMut::Host(host), out) => host.step(plan, out, event),
+        }
+    }
+
+    /// `None` if not measured.
+    pub(super) fn fingerprint(&self) -> Option<Fingerprint> {
+        let mut prints = self.all.iter().filter_map(|partition| partition.out.prints.as_deref());
+        let mut sum = prints.next()?.clone();
+        prints.for_each(|others| sum.add(others));
+        Some(sum.digest())
+    }
+
+    pub(super) fn into_switches(self) -> impl Iterator<Item = Switch<Guards>> {
+        self.all.into_iter().flat_map(|partition| partition.switches)
+    }
+
+    /// Wires of the partition where those of a port end.
+    pub(super) fn wires_to(&self, Plan { layout, network }: Plan<'_>, port: PortId) -> &IdVec<Line, Wire> {
+        &self.all[layout.spots[network.fabric.neighbour(port)].partition as usize].out.wires
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.all.iter().for_each(|partition| counts += partition.out.counts);
+        counts
+    }
+
+    pub(super) fn events(&self) -> u64 {
+        self.all.iter().map(|partition| partition.out.counts.events).sum()
+    }
+
+    pub(super) fn progress(&self) -> RunProgress {
+        let add = |sum: RunProgress, one: &RunProgress| RunProgress {
+            live: sum.live + one.live,
+            done: sum.done + one.done,
+            acked: sum.acked + one.acked,
+            moved: sum.moved.max(one.moved),
+        };
+        self.all.iter().fold(RunProgress::default(), |sum, partition| add(sum, &partition.out.progress))
+    }
+}
+
+impl Hosts for Partitions {
+    fn host(&self, host: HostId) -> &Host {
+        let (partition, place) = self.hosts[host];
+        &self.all[partition as usize].hosts[place as usize]
+    }
+
+    fn host_mut(&mut self, host: HostId) -> &mut Host {
+        let (partition, place) = self.hosts[host];
+        &mut self.all[partition as usize].hosts[place as usize]
+    }
+}
