@@ -30,8 +30,11 @@ pub struct Simulation {
 /// and [`Transport::patience`].
 const STALL: Time = Time::ms(20);
 
-/// Fewest nodes of a partition: with fewer, threads wait for each other more than they work.
-const NODES: usize = 32;
+/// Nodes for each thread at least: with fewer, threads wait for each other more than they work.
+const LEAST: usize = 32;
+
+/// Nodes of a partition that makes few packets for others.
+const LARGE: usize = 256;
 
 impl Simulation {
     /// Builds the network. Fails if a path exceeds a limit, such as the TTL.
@@ -63,10 +66,10 @@ impl Simulation {
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
-        let groups = self.network.fabric.nodes().len() / NODES;
-        let threads = threads.min(cores).min(groups).max(1);
-        // A few for each thread, so that threads get shares of similar work.
-        let cut = if threads == 1 { Cut::Whole } else { Cut::Into(groups.min(4 * threads)) };
+        let nodes = self.network.fabric.nodes().len();
+        let threads = threads.min(cores).min(nodes / LEAST).max(1);
+        // A few for each thread, if they are large, so that threads get shares of similar work.
+        let cut = if threads == 1 { Cut::Whole } else { Cut::Into((nodes / LARGE).clamp(threads, 4 * threads)) };
         Self { cut, threads, ..self }
     }
 

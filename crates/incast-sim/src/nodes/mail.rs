@@ -1,32 +1,57 @@
 //! Packets between partitions, on their way from one window to the next.
 
-use std::collections::VecDeque;
-
-use incast_model::fabric::PortId;
-
 use super::packet::{Carried, Packet, Stamp};
-use super::run::{carries, has_transports};
+use super::plan::{Far, PortPlan};
+use super::run::{carries, has_telemetry, has_transports};
 use crate::congestion::IntRecord;
-use crate::kernel::Range;
+use crate::kernel::{Line, LocalPort, Member, Range};
 
-/// Packet that a port sends into a wire of another partition.
+/// Packet for a wire of another partition, as it arrives there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mail {
     /// Arrival.
     pub(super) time: u64,
-    pub(super) port: PortId,
     pub(super) packet: Packet,
-    pub(super) stamp: Stamp,
+    pub(super) line: Line,
+    /// Receiver.
+    pub(super) peer: Member,
+    /// The wire's number among those that end there; `None` at a host.
+    pub(super) place: Option<u16>,
+    /// Ingress port at the sender.
+    pub(super) origin: LocalPort,
+}
+
+const _: () = assert!(size_of::<Mail>() == 64);
+
+impl Mail {
+    /// `port`: the sender's. The stamp's record moves to those that the packet carries.
+    pub(super) fn new<const RUN: u8>(
+        time: u64,
+        port: &PortPlan,
+        packet: &Packet,
+        stamp: Stamp,
+        (carried, stride): (&mut Carried, usize),
+    ) -> Self {
+        let mut arrived = packet.on_wire(port, stamp);
+        if has_telemetry(RUN)
+            && let Some((record, count)) = stamp.record
+        {
+            carried.records[usize::from(count - 1) % stride] = record;
+            arrived.records = count;
+        }
+        let place = (port.far == Far::SwitchAway).then_some(port.place);
+        Self { time, packet: arrived, line: port.line, peer: port.peer, place, origin: packet.in_port }
+    }
 }
 
 /// Packets from one partition to another, in order.
 #[derive(Debug, Default)]
 pub(super) struct Bag {
-    mails: VecDeque<Mail>,
+    mails: Vec<Mail>,
     /// First arrival; `None` in an empty bag.
     first: Option<u64>,
-    records: VecDeque<IntRecord>,
-    ranges: VecDeque<Vec<Range>>,
+    records: Vec<IntRecord>,
+    ranges: Vec<Vec<Range>>,
 }
 
 impl Bag {
@@ -34,34 +59,45 @@ impl Bag {
         self.first
     }
 
-    fn put<const RUN: u8>(&mut self, mail: Mail, carried: &mut Carried) {
+    fn put<const RUN: u8>(&mut self, mail: Mail, (carried, stride): (&mut Carried, usize)) {
         let packet = &mail.packet;
         if carries(RUN) && packet.records != 0 {
             if has_transports(RUN) && packet.has_ranges() {
-                self.ranges.push_back(std::mem::take(&mut carried.ranges));
+                self.ranges.push(std::mem::take(&mut carried.ranges));
             } else {
-                self.records.extend(&carried.records[..usize::from(packet.records).min(carried.records.len())]);
+                self.records.extend(&carried.records[..usize::from(packet.records).min(stride)]);
             }
         }
         self.first = Some(self.first.map_or(mail.time, |first| first.min(mail.time)));
-        self.mails.push_back(mail);
+        self.mails.push(mail);
     }
 
-    pub(super) fn take<const RUN: u8>(&mut self, carried: &mut Carried) -> Option<Mail> {
-        let Some(mail) = self.mails.pop_front() else {
-            self.first = None;
-            return None;
-        };
-        let packet = &mail.packet;
-        if carries(RUN) && packet.records != 0 {
-            if has_transports(RUN) && packet.has_ranges() {
-                carried.ranges = self.ranges.pop_front().expect("put with its packet");
-            } else {
-                let count = usize::from(packet.records).min(carried.records.len());
-                carried.records.iter_mut().zip(self.records.drain(..count)).for_each(|(to, from)| *to = from);
+    /// Empties the bag. `receive` gets each packet after what it carries was put into `carried`.
+    pub(super) fn open<const RUN: u8>(
+        &mut self,
+        stride: usize,
+        carried: &mut Carried,
+        mut receive: impl FnMut(&Mail, &mut Carried),
+    ) {
+        let mut records = 0;
+        let mut ranges = self.ranges.drain(..);
+        for mail in &self.mails {
+            let packet = &mail.packet;
+            if carries(RUN) && packet.records != 0 {
+                if has_transports(RUN) && packet.has_ranges() {
+                    carried.ranges = ranges.next().expect("put with its packet");
+                } else {
+                    let count = usize::from(packet.records).min(stride);
+                    carried.records[..count].copy_from_slice(&self.records[records..][..count]);
+                    records += count;
+                }
             }
+            receive(mail, carried);
         }
-        Some(mail)
+        drop(ranges);
+        self.mails.clear();
+        self.records.clear();
+        self.first = None;
     }
 }
 
@@ -81,8 +117,7 @@ impl Post {
         Self { bags: (0..bags).map(|_| Bag::default()).collect(), filled: Vec::new(), spare: Vec::new() }
     }
 
-    #[inline(never)]
-    pub(super) fn put<const RUN: u8>(&mut self, to: u32, mail: Mail, carried: &mut Carried) {
+    pub(super) fn put<const RUN: u8>(&mut self, to: u32, mail: Mail, carried: (&mut Carried, usize)) {
         let bag = &mut self.bags[to as usize];
         if bag.mails.is_empty() {
             self.filled.push(to);

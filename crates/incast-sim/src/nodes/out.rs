@@ -195,9 +195,8 @@ impl Out {
         if RUN == NS3 {
             self.ns3().send(line, time);
         } else {
-            if plan.far == Far::Away {
-                let to = all.layout.spots[all.network.fabric.neighbour(port)].partition;
-                return self.post.put::<RUN>(to, Mail { time, port, packet: *packet, stamp }, &mut self.carried);
+            if plan.far.is_away() {
+                return self.send_away::<RUN>(all, (time, port, plan), packet, stamp);
             }
             if time >= woken.until() {
                 *woken = self.calendar.wake_for_packet(plan.peer, time);
@@ -210,21 +209,30 @@ impl Out {
         self.wires[line].push::<RUN>(time, plan, packet, stamp, &mut self.carried);
     }
 
-    /// Puts packets of another partition on their wires. `is_switch`: for each node here.
-    pub(super) fn receive<const RUN: u8>(
+    #[inline(never)]
+    fn send_away<const RUN: u8>(
         &mut self,
-        layout: &Layout,
-        bag: &mut Bag,
-        is_switch: impl Fn(Member) -> bool,
+        all: Plan<'_>,
+        (time, port, plan): (u64, PortId, &PortPlan),
+        packet: &Packet,
+        stamp: Stamp,
     ) {
-        while let Some(Mail { time, port, packet, stamp }) = bag.take::<RUN>(&mut self.carried) {
-            let plan = &layout.ports[port];
-            let woken = self.calendar.wake_for_packet(plan.peer, time);
-            if is_switch(plan.peer) {
-                self.inboxes[plan.peer][woken.slot()].push(time << LINK_BITS | u64::from(plan.place));
+        let to = all.layout.spots[all.network.fabric.neighbour(port)].partition;
+        let stride = all.layout.records;
+        let mail = Mail::new::<RUN>(time, plan, packet, stamp, (&mut self.carried, stride));
+        self.post.put::<RUN>(to, mail, (&mut self.carried, stride));
+    }
+
+    /// Puts packets of another partition on their wires.
+    pub(super) fn receive<const RUN: u8>(&mut self, layout: &Layout, bag: &mut Bag) {
+        let Self { wires, inboxes, calendar, carried, .. } = self;
+        bag.open::<RUN>(layout.records, carried, |mail, carried| {
+            let woken = calendar.wake_for_packet(mail.peer, mail.time);
+            if let Some(place) = mail.place {
+                inboxes[mail.peer][woken.slot()].push(mail.time << LINK_BITS | u64::from(place));
             }
-            self.wires[plan.line].push::<RUN>(time, plan, &packet, stamp, &mut self.carried);
-        }
+            wires[mail.line].receive::<RUN>(mail, carried);
+        });
     }
 
     /// In the current window.

@@ -148,14 +148,13 @@ impl Partition {
     }
 
     pub(super) fn open_mail(&mut self, layout: &Layout, run: u8) {
-        let Self { places, out, mail, .. } = self;
+        let Self { out, mail, .. } = self;
         for (_, bag) in mail {
-            let is_switch = |member| matches!(places[member], Place::Switch(_));
             match run {
-                PLAIN => out.receive::<PLAIN>(layout, bag, is_switch),
-                TELEMETRY => out.receive::<TELEMETRY>(layout, bag, is_switch),
-                TRANSPORTS => out.receive::<TRANSPORTS>(layout, bag, is_switch),
-                _ => out.receive::<ANY>(layout, bag, is_switch),
+                PLAIN => out.receive::<PLAIN>(layout, bag),
+                TELEMETRY => out.receive::<TELEMETRY>(layout, bag),
+                TRANSPORTS => out.receive::<TRANSPORTS>(layout, bag),
+                _ => out.receive::<ANY>(layout, bag),
             }
         }
     }

@@ -63,7 +63,15 @@ pub(super) enum Far {
     Host,
     Switch,
     /// In another partition.
-    Away,
+    HostAway,
+    SwitchAway,
+}
+
+impl Far {
+    #[inline(always)]
+    pub(super) const fn is_away(self) -> bool {
+        matches!(self, Self::HostAway | Self::SwitchAway)
+    }
 }
 
 /// Place of a node.
@@ -122,10 +130,11 @@ impl Layout {
                 let ps_per_byte = if gapless { state.ps_per_byte.into() } else { 0 };
                 let (delay, cut) = (state.delay, state.cut);
                 let away = spots[peer].partition != spots[fabric.port(port).node].partition;
-                let far = match fabric.node(peer).kind {
-                    _ if away => Far::Away,
-                    NodeKind::Switch => Far::Switch,
-                    NodeKind::Host => Far::Host,
+                let far = match (fabric.node(peer).kind, away) {
+                    (NodeKind::Switch, false) => Far::Switch,
+                    (NodeKind::Host, false) => Far::Host,
+                    (NodeKind::Switch, true) => Far::SwitchAway,
+                    (NodeKind::Host, true) => Far::HostAway,
                 };
                 let peer = spots[peer].member;
                 PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, far, line: Line(0), place: 0 }
@@ -160,7 +169,7 @@ impl Layout {
             window: order.window,
             one_by_one: order.one_by_one,
             neighbours: order.neighbours,
-            hosts_apart: network.ports.numbered().any(|(port, state)| state.at_host && ports[port].far == Far::Away),
+            hosts_apart: network.ports.numbered().any(|(port, state)| state.at_host && ports[port].far.is_away()),
             ports,
             first_port: nodes.map(first).collect(),
             spots,

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use incast_model::rng::{Stream, unit};
 
+use super::mail::Mail;
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
 use super::run::{carries, has_extras, has_telemetry, has_transports};
@@ -97,13 +98,7 @@ impl Wire {
         let place = self.place(self.len);
         let entry = &mut self.entries[place];
         entry.time = time;
-        entry.packet = *packet;
-        entry.packet.in_port = port.peer_port;
-        entry.packet.hops = packet.hops + 1;
-        entry.packet.flags = stamp.flags;
-        if packet.kind != Kind::Pfc {
-            entry.packet.in_prio = stamp.in_prio;
-        }
+        entry.packet = packet.on_wire(port, stamp);
         if !carries(RUN) {
             self.len += 1;
             return;
@@ -113,6 +108,38 @@ impl Wire {
         {
             *origin = packet.in_port;
         }
+        self.keep_carried::<RUN>(place, packet, carried);
+        if has_telemetry(RUN)
+            && let Some((record, count)) = stamp.record
+        {
+            // A record beyond the space overwrites from the front, as in ns-3.
+            self.records[place.index() * self.stride + usize::from(count - 1) % self.stride] = record;
+            self.entries[place].packet.records = count;
+        }
+        self.len += 1;
+    }
+
+    /// Appends a packet from another partition.
+    pub(super) fn receive<const RUN: u8>(&mut self, mail: &Mail, carried: &mut Carried) {
+        if self.len == self.entries.len() {
+            self.grow();
+        }
+        self.next = self.next.min(mail.time);
+        let place = self.place(self.len);
+        self.entries[place] = Entry { time: mail.time, packet: mail.packet };
+        self.len += 1;
+        if carries(RUN) {
+            if has_extras(RUN)
+                && let Some(origin) = self.origins.get_mut(place)
+            {
+                *origin = mail.origin;
+            }
+            self.keep_carried::<RUN>(place, &mail.packet, carried);
+        }
+    }
+
+    #[inline(always)]
+    fn keep_carried<const RUN: u8>(&mut self, place: RingPlace, packet: &Packet, carried: &mut Carried) {
         if packet.records != 0 {
             if has_transports(RUN) && packet.has_ranges() {
                 self.ranges.push_back(std::mem::take(&mut carried.ranges));
@@ -121,14 +148,6 @@ impl Wire {
                 self.records[place.index() * self.stride..][..count].copy_from_slice(&carried.records[..count]);
             }
         }
-        if has_telemetry(RUN)
-            && let Some((record, count)) = stamp.record
-        {
-            // A record beyond the space overwrites from the front, as in ns-3.
-            self.records[place.index() * self.stride + usize::from(count - 1) % self.stride] = record;
-            entry.packet.records = count;
-        }
-        self.len += 1;
     }
 
     #[cold]
