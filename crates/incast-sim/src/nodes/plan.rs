@@ -115,7 +115,7 @@ impl Layout {
         let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
         let order = Order::new(network);
         let whole = order.one_by_one || network.config.ns3;
-        let spots = spots(&if whole { Cut::Whole } else { cut }.partitions(network));
+        let spots = spots(&if whole { Cut::Whole } else { cut }.partitions(fabric));
         let first = |node| fabric.ports_of(node).next().expect("a node of a connected graph has a port");
         let underrun = network.config.switch.underrun;
         let mut ports: IdVec<PortId, PortPlan> = network

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 
 use super::Nodes;
 use super::actions::Due;
+use super::host::Hosts;
 use super::partition::{NodeMut, Task};
 use super::plan::Plan;
 use crate::deadlock::deadlock;
@@ -156,7 +157,7 @@ impl Nodes {
             let own = self.layout.at_src[self.completing];
             let plan = Plan { layout: &self.layout, network: &self.network };
             let cancelled = self.books.gates.is_cancelled(self.completing);
-            if self.layout.hosts_apart {
+            if self.layout.hosts_apart && self.partitions.host(flow.src).awaits_completion(own) {
                 self.partitions.open_mail_for(flow.src, &self.layout, self.run);
             }
             let (host, out) = self.partitions.host_and_out(flow.src);

@@ -412,6 +412,15 @@ impl Host {
         self.flows.pass_acked(plan, out, self.now, own);
     }
 
+    /// True if the flow is under way and, with RDMA, all its bytes have been sent.
+    pub(in crate::nodes) fn awaits_completion(&self, own: SentId) -> bool {
+        if !self.is_rdma(own) {
+            return true;
+        }
+        let place = self.flows.pair_of[own];
+        place != PairId::NONE && self.pairs[place].stream.high == self.pairs[place].stream.size
+    }
+
     /// True if completed, or if an ACK of its last byte arrives before `end`.
     pub(in crate::nodes) fn completes_before(&self, plan: Plan<'_>, out: &Out, own: SentId, end: u64) -> bool {
         if self.flows.progress[own].finish.is_some() {
@@ -420,9 +429,8 @@ impl Host {
         if !self.is_rdma(own) {
             return self.transport_completes_before(plan, out, own, end);
         }
-        let place = self.flows.pair_of[own];
-        place != PairId::NONE && {
-            let size = self.pairs[place].stream.size;
+        self.awaits_completion(own) && {
+            let size = self.pairs[self.flows.pair_of[own]].stream.size;
             let wires = self.nics.iter().map(|nic| &out.wires[nic.line]);
             let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
             let mut acks = arriving.filter(|(_, packet)| matches!(packet.kind, Kind::Ack | Kind::Nack));
