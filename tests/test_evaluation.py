@@ -1,8 +1,10 @@
-"""`incast study export`: the outcome of a study as Markdown."""
+"""`incast study export`: the outcome of a study as Markdown, and those in docs/evaluations."""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -11,6 +13,11 @@ import pytest
 
 import incast
 from conftest import ROOT
+from incast import plot
+from incast._svg import smaller
+
+sys.path.insert(0, str(ROOT / "tools"))
+import evaluations
 
 TINY = ROOT / "tests" / "data" / "study"
 Command = Callable[..., CompletedProcess[str]]
@@ -61,3 +68,43 @@ def test_an_earlier_export_is_replaced_only_on_request(results: Path, tmp_path: 
     assert [file.name for file in tmp_path.iterdir()] == ["study.md"]
     assert command("study", "export", results, "-o", tmp_path, "--overwrite").returncode == 0
     assert (tmp_path / "study.md").read_text(encoding="utf-8").startswith("# ")
+
+
+def _styles(svg: str) -> list[tuple[str, str]]:
+    """Tag and style of each drawn element."""
+    classes = dict(re.findall(r"\.(c\d+)\{([^}]*)\}", svg))
+    drawn = re.findall(r"<(use|path|tspan)\b([^>]*)>", svg)
+    found = [(tag, re.search(r'(class|style)="([^"]*)"', attributes)) for tag, attributes in drawn]
+    return [(tag, "" if it is None else classes.get(it[2], "?") if it[1] == "class" else it[2]) for tag, it in found]
+
+
+def test_a_smaller_picture_has_the_same_elements_and_styles(results: Path) -> None:
+    found = incast.open_study(results)
+    figure = next(each for each in found.figures if each.charts)
+    with plot.matplotlib().rc_context({"svg.fonttype": "none"}):
+        usual = plot.encoded(found.plot(figure.id, title=""), ".svg").decode()
+    made = smaller(usual)
+    assert len(made) < 0.8 * len(usual)
+    assert _styles(made) == [(tag, re.sub(r"(\d\.\d\d)\d+", r"\1", style)) for tag, style in _styles(usual)]
+
+
+def test_the_first_page_counts_the_verdicts_of_all_studies() -> None:
+    assert evaluations.PAGE.read_text(encoding="utf-8") == evaluations.page(), "run: python tools/evaluations.py"
+
+
+def test_a_page_has_the_verdicts_and_figures_of_its_file() -> None:
+    files = sorted(evaluations.FOLDER.glob("*.claims.json"))
+    assert files
+    for file in files:
+        name = file.name.partition(".")[0]
+        text = (evaluations.FOLDER / f"{name}.md").read_text(encoding="utf-8")
+        rows = dict(re.findall(r"^\| (\S+) \| (holds|fails|undecided|not measured) \|", text, re.MULTILINE))
+        assert rows == {
+            claim["id"]: claim["verdict"] for claim in json.loads(file.read_text(encoding="utf-8"))["claims"]
+        }
+        pictures = {path.name for path in evaluations.FOLDER.glob(f"{name}-*.svg")}
+        assert set(re.findall(r"\]\(([^)]*\.svg)\)", text)) == pictures
+
+
+def test_the_evaluations_are_small() -> None:
+    assert sum(path.stat().st_size for path in evaluations.FOLDER.iterdir()) < 3_000_000

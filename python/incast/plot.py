@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from os import PathLike
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast._library import needed
+from incast._svg import smaller
 from incast._whole import write_whole
 from incast.charts import look
 from incast.charts.chart import Chart
@@ -190,12 +190,6 @@ def _renderer(figure: Figure) -> Any:
     return matplotlib("backends.backend_agg").FigureCanvasAgg(figure).get_renderer()
 
 
-_FINE = re.compile(rb"(\d\.\d\d)\d+")
-"""Decimals of a number, and those beyond the second."""
-_INDENT = re.compile(rb"\n\s+")
-"""End of a line with the spaces of the next."""
-
-
 def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -> Path:
     """Write a figure to a file. The same results give the same file."""
     file = Path(path)
@@ -216,7 +210,7 @@ def encoded(figure: Figure, suffix: str, *, outlines: bool = True) -> bytes:
     with matplotlib().rc_context(settings):
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
         figure.savefig(out, format=suffix.removeprefix("."), dpi=DPI, metadata=metadata)
-    return out.getvalue() if outlines else _FINE.sub(rb"\1", _INDENT.sub(b"\n", out.getvalue()))
+    return out.getvalue() if outlines else smaller(out.getvalue().decode()).encode()
 
 
 def scheme_styles(chart: Chart) -> dict[str, dict[str, Any]]:
