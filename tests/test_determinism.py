@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import incast
 from conftest import SMALL, write
+
+ONE_SCHEME = """
+[fabric.fat_tree]
+k = 6
+
+[[workload]]
+poisson = { load = 0.5, sizes = "websearch", duration = "300us" }
+
+[[workload]]
+incast = { fan_in = 20, size = "200kB", at = "50us" }
+
+[[network.failure]]
+switch = "core0"
+at = "100us"
+
+[measure]
+sample_every = "20us"
+fingerprint = true
+
+[scheme.DCQCN]
+control = "dcqcn"
+"""
+"""99 nodes: several threads share the simulation."""
 
 
 def tables(folder: Path) -> dict[str, bytes]:
@@ -38,3 +63,18 @@ def test_measuring_changes_nothing(tmp_path: Path) -> None:
     assert first["flows.parquet"] == other["flows.parquet"]
     assert first["ports.parquet"] == other["ports.parquet"]
     assert "queues.parquet" in other
+
+
+def test_threads_of_one_simulation_change_nothing(tmp_path: Path) -> None:
+    scenario = incast.load(write(tmp_path, ONE_SCHEME))
+    runs = {threads: scenario.run(tmp_path / str(threads), threads=threads) for threads in (1, 2, 3)}
+
+    def outcome(results: incast.Results) -> dict[str, Any]:
+        times = ("wall_s", "cpu_s", "packet_hops_per_s", "threads")
+        return {name: value for name, value in results.manifest["schemes"]["DCQCN"].items() if name not in times}
+
+    cores = len(os.sched_getaffinity(0))
+    for threads, results in runs.items():
+        assert tables(results.path) == tables(runs[1].path)
+        assert outcome(results) == outcome(runs[1])
+        assert results.manifest["schemes"]["DCQCN"]["threads"] == min(threads, cores, 99 // 32)

@@ -37,6 +37,8 @@ class Task:
     """Folder of the files that it names."""
     columns: dict[str, Value]
     """The varied parameters."""
+    threads: int = 1
+    """Threads of the simulation."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,16 @@ def execute(task: Task, folder: Path, tell: Callable[[Pulse], object]) -> None:
         IncastError: The run failed.
 
     """
-    simulate(checked(task), task.columns, folder, tell)
+    simulate(checked(task), task.columns, folder, tell, threads=task.threads)
 
 
 def simulate(
-    scenario: _core.Scenario, columns: dict[str, Value], folder: Path, tell: Callable[[Pulse], object]
+    scenario: _core.Scenario,
+    columns: dict[str, Value],
+    folder: Path,
+    tell: Callable[[Pulse], object],
+    *,
+    threads: int = 1,
 ) -> None:
     """Simulate a scenario of one scheme and write its folder of the dataset."""
 
@@ -69,7 +76,7 @@ def simulate(
         tell(Pulse(scheme.fraction, scheme.packet_hops))
 
     with translated():
-        results = Results(scenario.run(folder, False, 1, progress, json.dumps(columns)))
+        results = Results(scenario.run(folder, False, threads, progress, json.dumps(columns)))
     _write_slowdown(results, columns, folder / SLOWDOWN)
 
 

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -40,7 +41,7 @@ def run(
     Args:
         plan: The planned sweep, from `read`.
         out: Folder of the sweep; an existing sweep is resumed.
-        jobs: Parallel runs. Default: one per core.
+        jobs: Parallel runs. Default: one per core. Fewer runs take several threads each.
         ray: Address of a Ray cluster to run on, such as `127.0.0.1:6379` (extra `incast[ray]`).
         progress: Called with a `SweepProgress` several times a second. If it raises an exception, the sweep ends.
 
@@ -64,12 +65,18 @@ Events = Callable[[list[Task], Callable[[Task], Path]], Generator[Event, None, N
 def _place(jobs: int | None, ray: str | None) -> Iterator[Events]:
     """Choose this machine or a cluster for the runs."""
     if ray is None:
-        yield partial(local, jobs=jobs or len(os.sched_getaffinity(0)))
+        yield partial(_here, jobs=jobs or len(os.sched_getaffinity(0)))
         return
     from incast.sweep.cluster import connected
 
     with connected(ray) as cluster:
         yield partial(cluster.remote, jobs=jobs)
+
+
+def _here(tasks: list[Task], folder: Callable[[Task], Path], *, jobs: int) -> Generator[Event, None, None]:
+    """Run tasks on this machine; with fewer tasks than `jobs`, each on several threads."""
+    threads = max(1, jobs // len(tasks))
+    return local([replace(task, threads=threads) for task in tasks], folder, jobs=jobs)
 
 
 class _Run:

@@ -232,4 +232,18 @@ mod tests {
         assert_eq!(shares(&[0, 0, 0], 3), [1, 2]);
         assert!(shares(&[5], 1).is_empty());
     }
+
+    #[test]
+    fn a_panic_of_a_thread_reaches_the_caller() {
+        let (orders, inbox) = sync_channel(1);
+        let (outbox, done) = sync_channel(1);
+        let thread = std::thread::spawn(move || {
+            let _held: (Receiver<Order>, SyncSender<Vec<Movable>>) = (inbox, outbox);
+            std::panic::panic_any("the message");
+        });
+        let mut hand = Hand { orders: Some(orders), done, thread: Some(thread), load: Vec::new(), first: 0 };
+        let take = || drop(hand.take_back(Duration::ZERO));
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(take)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"the message"));
+    }
 }
