@@ -74,7 +74,12 @@ impl Results {
         let file = self.folder.join("scenario.toml");
         let name = file.display().to_string();
         let text = text_file::read(&file)?;
-        Loaded::from_text(&name, &text, &self.manifest.scenario_dir, &[])
+        Loaded::from_text(&name, &text, &self.scenario_dir(), &[])
+    }
+
+    /// Folder of the scenario's relative file names.
+    pub fn scenario_dir(&self) -> PathBuf {
+        self.manifest.scenario_dir.as_ref().map_or_else(|| self.folder.clone(), |dir| self.folder.join(dir))
     }
 
     /// A table in batches; first compares its file with the manifest.

@@ -109,6 +109,10 @@ impl Staging {
         fs::set_permissions(&self.partial, private)
     }
 
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
     /// For messages.
     pub(super) fn shown(&self, name: &str) -> PathBuf {
         self.target.join(name)
