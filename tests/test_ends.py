@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import re
@@ -10,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ import duckdb
 import pytest
 
 import incast
-from conftest import PATIENCE, ROOT, SMALL, Command, Start, environment, stop, write
-from incast.cli import codes, ends
+from conftest import PATIENCE, ROOT, SMALL, Start, environment, stop, write
+from incast.cli import codes, commands, ends
 from incast.cli.signals import SIGNALS
 from incast.sweep.pool import started
 
@@ -81,18 +82,6 @@ def test_every_exception_has_a_code(
     out, errors = capfd.readouterr()
     assert errors.startswith(says)
     assert out == ""
-
-
-def test_codes_are_documented(command: Command) -> None:
-    """The page and the help name all codes, and no other."""
-    page = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
-    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
-    known = {codes.OK, codes.ENDED_BADLY, codes.BAD_INPUT, codes.ENVIRONMENT, codes.BUG}
-    assert documented == known | {codes.SIGNALLED + signal.SIGINT}
-    assert "| 128 + n |" in page
-    listed = command("--help").stdout.partition("Exit codes:")[2]
-    shown = {int(code) for code in re.findall(r"^ +(\d+)  ", listed, re.MULTILINE)}
-    assert shown == documented | {codes.SIGNALLED + signal.SIGTERM}
 
 
 # Bugs.
@@ -207,6 +196,43 @@ def test_a_reader_that_ends(run: Run) -> None:
             assert (done.returncode, done.stderr) == (0, b"")
     finally:
         os.close(writing)
+
+
+# Commands to copy.
+
+PLAIN = {"SECONDS", "cap", "command", "done.returncode", "kind", "state"}
+"""Insertions that incast itself has written."""
+NAMES = "|".join(name for name, *_ in commands.COMMANDS)
+COPIED = re.compile(rf"incast (?:(?:{NAMES})\b|\0command\0)[^`\n]*")
+
+
+def insertions(file: Path) -> Iterator[str]:
+    """Expressions that the f-strings of a module insert into commands of incast."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            inserted = [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
+            names = iter(ast.unparse(each) if isinstance(each, ast.Name) else str(n) for n, each in enumerate(inserted))
+            parts = (each.value if isinstance(each, ast.Constant) else f"\0{next(names)}\0" for each in node.values)
+            for found in COPIED.findall("".join(map(str, parts))):
+                for name in found.split("\0")[1::2]:
+                    yield ast.unparse(inserted[int(name)]) if name.isdigit() else name
+
+
+def test_commands_to_copy_are_quoted() -> None:
+    found = {each for file in PACKAGE.rglob("*.py") for each in insertions(file)}
+    quoted = {each for each in found if each.startswith("shell(")}
+    assert "shell(results.path)" in quoted
+    assert found - quoted <= PLAIN
+
+
+def test_a_folder_with_a_space_is_quoted(run: Run, small: Path) -> None:
+    write(small.parent, 'scenario = "scenario.toml"\n[[vary]]\npath = "seed"\nvalues = [1]\n', "sweep.toml")
+    assert run(*INCAST, "sweep", "sweep.toml", "-o", "a b").returncode == 0
+    (first, *_) = sorted((small.parent / "a b" / "runs").iterdir())
+    (first / "flows.parquet").write_bytes(b"")
+    done = run(*INCAST, "results", "a b", "--verify")
+    assert done.returncode == 2
+    assert b"repeat the command `incast sweep ... -o 'a b'`" in done.stderr
 
 
 # Names and text that are not UTF-8, and locales that are not.

@@ -22,7 +22,7 @@ import incast
 from conftest import PATIENCE, ROOT, Command, Start, stop, system_browser, wait_until, write
 from folders import CLAIMS, check, make_study
 from incast import charts, report
-from incast.report.claims import article
+from incast.report.claims import MARKDOWN, article
 from incast.study.results import FORMAT
 from test_charts import SAMPLED
 
@@ -462,3 +462,9 @@ def test_many_figures_of_a_claim_are_counted_and_opened() -> None:
     failing, everything = text.split("<details")
     assert failing.count("<tr>") == 1 + 3
     assert everything.count("<tr>") == 1 + 14
+
+
+def test_explanations_load_no_images() -> None:
+    """Viewers without the page's content policy would load them from the network."""
+    found = MARKDOWN.render("Its *marks* ![chart](http://127.0.0.1/x.png) <img src=x>")
+    assert found == '<p>Its <em>marks</em> !<a href="http://127.0.0.1/x.png">chart</a> &lt;img src=x&gt;</p>\n'

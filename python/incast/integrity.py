@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast import _core
+from incast._echo import shell
 from incast.errors import DamagedError, translated
 
 SUMS = "SHA256SUMS"
@@ -137,7 +138,7 @@ def remedy(folder: Path) -> str:
     of_study = (sweep.parent / STUDY).is_file()
     command, whole = ("study run", sweep.parent) if of_study else ("sweep", sweep)
     shown = whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole
-    return f"repeat the command `incast {command} ... -o {shown}`: it runs damaged runs again"
+    return f"repeat the command `incast {command} ... -o {shell(shown)}`: it runs damaged runs again"
 
 
 def damaged(text: str, folder: Path) -> DamagedError:

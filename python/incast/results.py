@@ -71,7 +71,7 @@ class Results:
 
         with reading(self.path):
             core = self._folder.scenario()
-        return of_core(core, Path(self.manifest["scenario_dir"]))
+        return of_core(core, Path(self._folder.scenario_dir))
 
     @property
     def tables(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[2]
 ASSETS = [Path(__file__).with_name(name) for name in ("site.css", "icon.svg", "iframe-worker.js")]
 START = "docs/README.md"
-TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 PICTURES = {".svg", ".png", ".gif", ".jpg"}
 LANGUAGES = {".toml": "toml", ".cff": "yaml", ".py": "python", ".rs": "rust"}
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
@@ -168,7 +168,7 @@ def _nav() -> Nav:
         *doors,
         {"Reference": ["docs/reference/README.md", "docs/glossary.md", "docs/exit-codes.md", *_below("reference")]},
         {"Design": ["docs/design/README.md", *_listed("design")]},
-        {"Project": ["CHANGELOG.md", "CONTRIBUTING.md", *_rest(doors)]},
+        {"Project": ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", *_rest(doors)]},
     ]
 
 

@@ -16,6 +16,7 @@ use crate::warning::{Warning, joined, setting};
 
 mod buffers;
 mod increases;
+mod lasting;
 #[cfg(test)]
 mod testing;
 mod thresholds;
@@ -45,6 +46,7 @@ fn of_scenario(prepared: &Prepared, links: impl Fn(&Flow) -> u64, offered: &[Off
     let of_workload = workload_warnings(&scenario.workload, fabric, base_dir, flows, scenario.simulation.horizon);
     let of_workload = overload(offered).into_iter().chain(of_workload);
     let mut found: Vec<Warning> = of_workload.map(|warning| Warning::new(warning.field, warning.message)).collect();
+    found.extend(lasting::found(prepared));
     found.extend(joined(prepared.schemes.iter().flat_map(|scheme| {
         of_scheme(prepared, scheme, &links).into_iter().map(|warning| (scheme.name.as_str(), warning))
     })));

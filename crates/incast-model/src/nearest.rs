@@ -2,12 +2,19 @@
 
 use crate::renamed::renamed;
 
+/// In bytes; known names are shorter (our choice).
+const LONGEST: usize = 1_000;
+
 /// Returns the candidate closest to `name`: a renamed name's successor, or a name with at most one edit (insertion, deletion,
 /// substitution, swap) per three letters, without regard to case.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(now) = renamed(name, candidates.iter().copied()) {
         return Some(now);
+    }
+    // The distance takes time with the product of the lengths.
+    if name.len() > LONGEST {
+        return None;
     }
     let name = name.to_lowercase();
     let forgiven = name.chars().count().div_ceil(3);
@@ -37,5 +44,7 @@ mod tests {
         assert_eq!(nearest("torus", names), None);
         assert_eq!(nearest("tag", ["tug", "label"]), Some("label"));
         assert_eq!(nearest("", names), None);
+        let long = "k".repeat(10_000_000);
+        assert_eq!(nearest(&long, [long.as_str()]), None, "at once");
     }
 }

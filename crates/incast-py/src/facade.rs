@@ -388,6 +388,10 @@ impl Folder {
         json(self.0.manifest())
     }
 
+    pub(crate) fn scenario_dir(&self) -> PathBuf {
+        self.0.scenario_dir()
+    }
+
     /// Relative file names start as in the run.
     pub(crate) fn scenario(&self) -> Result<Scenario, Failure> {
         Ok(self.0.scenario()?.into())

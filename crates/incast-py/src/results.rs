@@ -40,6 +40,11 @@ impl Folder {
         self.0.path()
     }
 
+    #[getter]
+    fn scenario_dir(&self) -> PathBuf {
+        self.0.scenario_dir()
+    }
+
     /// Manifest as JSON text.
     fn manifest(&self) -> String {
         self.0.manifest()

@@ -79,7 +79,7 @@ class _Run:
         self.errors |= missing
         todo = [cell for cell in self.todo if cell.key not in missing]
         tasks = [Task(cell.key, self.plan.kind.name, asdict(cell.parameters), base) for cell in todo]
-        with closing(local(tasks, lambda task: self.folder.work / task.key, jobs=1, worker=WORKER)) as events:
+        with closing(local(tasks, lambda task: self.folder.work(task.key), jobs=1, worker=WORKER)) as events:
             for event in events:
                 self.note(event)
                 if self.callback is not None:
@@ -100,7 +100,7 @@ class _Run:
         now.failed += 1
         now.failures.append((cell.label, error))
         self.errors[event.key] = error
-        shutil.rmtree(self.folder.work / event.key, ignore_errors=True)
+        shutil.rmtree(self.folder.work(event.key), ignore_errors=True)
 
     def describe(self, took_s: float = 0.0) -> None:
         """Write what was asked for, and what has become of it."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from incast._echo import lines
 from incast.cli.signals import SIGNALLED as SIGNALLED
@@ -18,6 +20,82 @@ ENVIRONMENT = 3
 """A folder that is not writable, a full disk, too little memory, a missing library."""
 BUG = 70
 """Internal error."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One cause of an exit code: a row of docs/exit-codes.md."""
+
+    code: int | str
+    """The code; `128 + n` for signals."""
+    commands: str
+    """The commands that can end so."""
+    text: str
+    """The cause."""
+
+
+EVERY = "every command"
+TABLE = (
+    Cause(OK, EVERY, "Success. A claim that fails is a result, so the code is 0."),
+    Cause(ENDED_BADLY, "run, sweep", "A deadlock stopped a scheme."),
+    Cause(ENDED_BADLY, "run, sweep", "A scheme stalled: flows are incomplete and no packet moves any more."),
+    Cause(
+        ENDED_BADLY,
+        "run, sweep",
+        "A switch dropped a packet of a lossless priority because it had no buffer space.",
+    ),
+    Cause(ENDED_BADLY, "run, sweep", "The PFC watchdog dropped a packet of a lossless priority."),
+    Cause(
+        ENDED_BADLY,
+        "sweep, study run, study judge, study map",
+        "A simulation or an analysis failed, also for lack of memory or disk space.",
+    ),
+    Cause(
+        ENDED_BADLY,
+        "deadlock check, deadlock table",
+        "The fabric can deadlock under the given routes or rules.",
+    ),
+    Cause(
+        ENDED_BADLY,
+        "deadlock verify",
+        "The rules allow a deadlock, or make packets on expected paths lossy.",
+    ),
+    Cause(BAD_INPUT, EVERY, "Invalid input: the command line, a scenario, an imported file or a results folder."),
+    Cause(
+        ENVIRONMENT,
+        EVERY,
+        "A problem of the machine: a folder is not writable, the disk is full, memory is used up, a library is "
+        "missing, the locale cannot represent a name.",
+    ),
+    Cause(
+        BUG,
+        EVERY,
+        "A bug in incast. Please report it in the issue tracker of its repository, with the scenario and the file that "
+        "the message names: it has the traceback.",
+    ),
+    Cause(SIGNALLED + 2, EVERY, "Ctrl-C. run has written nothing; sweep and study run keep finished runs."),
+    Cause(SIGNALLED + 15, EVERY, "SIGTERM, as Ctrl-C."),
+    Cause(
+        "128 + n",
+        EVERY,
+        "Signal n ended the command, such as 129 for SIGHUP, and 137 if Linux ended it because memory was used up.",
+    ),
+)
+"""All exit codes. `incast --help` prints it; docs/exit-codes.md repeats it with links."""
+WIDTH = 79
+"""Columns of the table in the help."""
+
+
+def explained() -> str:
+    """The table as text."""
+    rows = []
+    before: int | str | None = None
+    for one in TABLE:
+        head = f"{one.code if one.code != before else '':>7}  "
+        where = "" if one.commands == EVERY else f"{one.commands}: "
+        rows.append(textwrap.fill(where + one.text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))
+        before = one.code
+    return "\n".join(rows)
 
 
 class UnfinishedError(KeyboardInterrupt):

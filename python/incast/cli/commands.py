@@ -12,25 +12,13 @@ from incast._nearest import renamed
 from incast.cli import codes
 from incast.errors import IncastError
 
-EPILOGUE = """
+EPILOGUE = f"""
 Start with:
   incast new mine.toml
   incast run mine.toml
 
 Exit codes:
-    0  success
-    1  a scheme deadlocked                           results are written
-       a scheme stalled                              results are written
-       lossless packets dropped: headroom too small  results are written
-       lossless packets dropped by the PFC watchdog  results are written
-       a run of a sweep or study failed              the others are kept
-       deadlock check, table: a deadlock is possible
-       deadlock verify: the rules do not hold
-    2  bad input: command line, scenario, other file or results folder
-    3  folder not writable, disk full, out of memory or library not installed
-   70  bug in incast; please report it
-  130  Ctrl-C                             finished runs of a sweep are kept
-  143  SIGTERM; 128 + n: signal n         finished runs of a sweep are kept
+{codes.explained()}
 """
 
 app = App(

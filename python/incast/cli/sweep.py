@@ -11,6 +11,7 @@ from cyclopts.validators import Number
 
 from incast import _terminal
 from incast import sweep as sweeps
+from incast._echo import shell
 from incast.cli import codes
 from incast.cli.command import Overrides, command
 from incast.cli.sweep_live import SweepLive
@@ -138,7 +139,7 @@ def warned(done: sweeps.Sweep) -> Iterator[str]:
     for text, count in list(found.items())[:WARNED]:
         yield f"{count:,} of {runs:,} {'run' if runs == 1 else 'runs'}: {text}"
     if len(found) > WARNED:
-        yield f"{len(found) - WARNED:,} more warnings of runs; `incast report {done.path}` shows all"
+        yield f"{len(found) - WARNED:,} more warnings of runs; `incast report {shell(done.path)}` shows all"
 
 
 def by_text(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

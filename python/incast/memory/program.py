@@ -71,17 +71,23 @@ def _check(path: Path, asked: str, deepest: int) -> None:
         return
     if not head.startswith(b"\x7fELF"):
         raise ApplicationError(f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script")
-    changes = (mode.st_mode & stat.S_ISUID and mode.st_uid != os.getuid()) or (
-        mode.st_mode & stat.S_ISGID and mode.st_gid != os.getgid()
-    )
-    if changes:
+    if mode.st_mode & (stat.S_ISUID | stat.S_ISGID) or _has_capabilities(path):
         raise ApplicationError(
-            f"`{asked}` cannot be instrumented: it runs as another user (setuid), so Linux preloads no library"
+            f"error: `{asked}` is not instrumented: it runs with the rights of its owner (set-uid, set-gid or file "
+            "capabilities)\n = allowed: programs that run with your rights; a copy of the program does"
         )
     try:
         _check_elf(path, head, asked)
     except struct.error:
         raise ApplicationError(f"`{asked}` cannot be instrumented: its ELF header is truncated") from None
+
+
+def _has_capabilities(path: Path) -> bool:
+    """True for a file with capabilities (capabilities(7))."""
+    try:
+        return bool(os.getxattr(path, "security.capability"))
+    except OSError:
+        return False
 
 
 def _interpreter(head: bytes) -> str:

@@ -19,6 +19,9 @@ SIGNS = {"holds": "✓", "fails": "✕", "undecided": "?", "not measured": "\N{E
 OPEN = 12
 """Most figures of a claim that are shown unfolded (our choice). Of more, only failing ones are shown."""
 
+# Viewers without the page's content policy would load images from the network.
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+
 
 def section(study: Study) -> str:
     """All claims of a study."""
@@ -61,7 +64,7 @@ def article(claim: dict[str, Any], figures: Sequence[str]) -> str:
         parts.append(checks(claim))
     parts += (element("p", f"{text[:1].upper()}{text[1:]}.", "note") for text in ClaimOutcome.from_tree(claim).spaced())
     if claim.get("explanation"):
-        text = MarkdownIt("commonmark", {"html": False}).enable("table").render(claim["explanation"])
+        text = MARKDOWN.render(claim["explanation"])
         taken = element("p", claim["taken"], "note") if claim.get("taken") else ""
         parts.append(f'<div class="explanation"><h4>Explanation</h4>{text}{taken}</div>')
     elif claim["verdict"] == "fails":

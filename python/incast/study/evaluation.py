@@ -133,7 +133,7 @@ def provenance(found: StudyResults) -> dict[str, str]:
     seeds = {sweep.path.name: len({run.columns[SEED] for run in sweep.runs if SEED in run.columns}) for sweep in sweeps}
     cap = f" --until-decided --cap {found.manifest[CAP]}" if found.manifest.get(CAP) else ""
     return {
-        "command": f"`incast study run {shell(found.study)} --scale {found.scale}{cap}`",
+        "command": f"`incast study run {shell(found.study)} --scale {shell(found.scale)}{cap}`",
         "version": "; ".join(versions),
         "date": found.manifest["date"],
         "runs": f"{sum(len(sweep.done) for sweep in sweeps):,}",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from incast import _input, sweep
+from incast._echo import shell
 from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
 from incast.errors import ResultsError
@@ -199,7 +200,7 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
         )
     if manifest["format"] != FORMAT:
         message = f"verdicts of format {manifest['format']}, but this version of incast reads format {FORMAT}"
-        help_ = f"`incast study judge {manifest['study']} {folder}` judges the runs again"
+        help_ = f"`incast study judge {shell(manifest['study'])} {shell(folder)}` judges the runs again"
         raise ResultsError(f"{folder / MANIFEST}: {message}; {help_}")
     try:
         claims = json.loads(_input.read_text(folder / CLAIMS, ResultsError))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,12 @@ class Parcel:
     """Names of the files, relative to the folder of the scenario; they may contain `..`."""
     renamed: dict[str, str]
     """Original absolute names of files, by their new relative names."""
+    back: str
+    """The folder of the scenario, relative to that of the results."""
 
 
-def pack(task: Task) -> tuple[Parcel, list[Path]]:
-    """The parcel of a task and the files to send with it, in the order of their names.
+def pack(task: Task, folder: Path) -> tuple[Parcel, list[Path]]:
+    """The parcel of a task and the files to send with it, in the order of their names; results go to `folder`.
 
     Raises:
         IncastError: A file has changed since the sweep was planned.
@@ -53,7 +56,8 @@ def pack(task: Task) -> tuple[Parcel, list[Path]]:
         tree[section] = relative(tree[section])
     was = {file: name for name, file in renamed.items()}
     names = [was.get(str(file)) or str(file.relative_to(task.base)) for file in files]
-    return Parcel({**vars(task), "tree": json.dumps(tree)}, names, renamed), files
+    back = os.path.relpath(os.path.realpath(task.base), os.path.realpath(folder))
+    return Parcel({**vars(task), "tree": json.dumps(tree)}, names, renamed, back), files
 
 
 def unpack(parcel: Parcel, contents: tuple[bytes, ...], home: Path) -> Path:
@@ -71,7 +75,7 @@ def unpack(parcel: Parcel, contents: tuple[bytes, ...], home: Path) -> Path:
     return base
 
 
-def restore(parcel: Parcel, base: Path, folder: Path) -> None:
+def restore(parcel: Parcel, folder: Path) -> None:
     """Restore the original names of files in a results folder."""
     scenario, manifest = folder / "scenario.toml", folder / "manifest.json"
     before = scenario.read_bytes()
@@ -81,7 +85,8 @@ def restore(parcel: Parcel, base: Path, folder: Path) -> None:
     after = text.encode()
     scenario.write_bytes(after)
     said = manifest.read_text(encoding="utf-8")
-    said = said.replace(json.dumps(str(base)), json.dumps(parcel.task["base"], ensure_ascii=False))
+    dir_ = f'"scenario_dir": {json.dumps(parcel.back, ensure_ascii=False)}'
+    said = re.sub(r'"scenario_dir": "(?:[^"\\]|\\.)*"', lambda _: dir_, said, count=1)
     said = said.replace(hashlib.sha256(before).hexdigest(), hashlib.sha256(after).hexdigest())
     manifest.write_text(said, encoding="utf-8")
 

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import incast
 from incast import _database, _input
-from incast._whole import writing
+from incast._whole import write_text, writing
 from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
 from incast.integrity import check_finished, write_sums
 
@@ -42,8 +42,8 @@ class SweepFolder:
         self.path = path
         self.runs = path / RUNS
         self.aside = path / ASIDE
-        # A process of a killed sweep may still be writing: use another folder.
-        self.work = path / WORK / f"{os.getpid()}-{time.monotonic_ns()}"
+        # A process of a killed sweep may still be writing: use other names.
+        self.own = f"{os.getpid()}-{time.monotonic_ns()}"
         self.damaged: dict[str, str] = {}
         """Damage of finished runs that `prepare` has removed, by key."""
 
@@ -56,10 +56,10 @@ class SweepFolder:
 
         Compares their files with the checksums, and removes damaged runs.
         """
-        shutil.rmtree(self.work.parent, ignore_errors=True)
+        shutil.rmtree(self.path / WORK, ignore_errors=True)
         with writing(self.path):
-            for folder in (self.runs, self.work):
-                folder.mkdir(parents=True, exist_ok=True)
+            self.runs.mkdir(parents=True, exist_ok=True)
+            (self.path / WORK).mkdir(mode=0o700, exist_ok=True)
             for key in self.finished() - keys:
                 self.aside.mkdir(exist_ok=True)
                 (self.runs / key).rename(self.aside / key)
@@ -73,9 +73,13 @@ class SweepFolder:
                 _remove(self.runs / key)
         return self.finished()
 
+    def work(self, key: str) -> Path:
+        """Folder of an unfinished run: as deep as that of the finished one, for relative paths."""
+        return self.path / WORK / f"{self.own}-{key}"
+
     def commit(self, key: str) -> None:
         """Move a finished run to its place."""
-        folder = self.work / key
+        folder = self.work(key)
         write_sums(folder)
         for path in (*folder.iterdir(), folder):
             _sync(path)
@@ -84,10 +88,7 @@ class SweepFolder:
 
     def write(self, name: str, text: str) -> None:
         """Write a file into the folder atomically."""
-        partial = self.path / f".{name}.partial"
-        with writing(self.path / name):
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(self.path / name)
+        write_text(self.path / name, text)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -107,7 +108,7 @@ class SweepFolder:
             try:
                 yield
             finally:
-                shutil.rmtree(self.work.parent, ignore_errors=True)
+                shutil.rmtree(self.path / WORK, ignore_errors=True)
 
     def lock(self) -> TextIO:
         """The opened lock file; if it cannot be opened, folders created for it are removed."""

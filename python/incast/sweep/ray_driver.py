@@ -97,7 +97,7 @@ class _Driver:
                 self.end(task.key, error)
 
     def submit(self, task: Task, folder: Path) -> None:
-        parcel, files = pack(task)
+        parcel, files = pack(task, folder)
         for file in files:
             if file not in self.sent:
                 self.sent[file] = self.ray.put(_input.read_bytes(file, ScenarioError))

@@ -56,7 +56,7 @@ def run(build: str, request: str, reporter: Any, *contents: bytes) -> tuple[str 
         error = attempt(lambda: _simulate(Task(**parcel.task), base, folder, _Teller(parcel.task["key"], reporter)))
         if error is not None:
             return at_home(parcel, base, error), {}
-        restore(parcel, base, folder)
+        restore(parcel, folder)
         return None, {file.name: file.read_bytes() for file in folder.iterdir()}
 
 

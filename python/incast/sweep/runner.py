@@ -107,7 +107,7 @@ class _Run:
     def do(self) -> None:
         self.weights.start()
         tasks = [Task(run.key, run.digest, run.tree, str(run.base), run.columns) for run in self.todo]
-        with closing(self.events(tasks, lambda task: self.folder.work / task.key)) as events:
+        with closing(self.events(tasks, lambda task: self.folder.work(task.key))) as events:
             for event in events:
                 self.note(event)
                 self.weigh()
@@ -152,7 +152,7 @@ class _Run:
             now.failed += 1
             now.failures.append((planned.label, error))
             self.errors[event.key] = error
-            shutil.rmtree(self.folder.work / event.key, ignore_errors=True)
+            shutil.rmtree(self.folder.work(event.key), ignore_errors=True)
 
     def describe(self) -> None:
         """Write the index with the states of all runs."""

@@ -41,8 +41,9 @@ pub struct Manifest {
     pub title: Option<String>,
     /// SHA-256 of `scenario.toml`.
     pub scenario_sha256: String,
-    /// Folder of relative file names.
-    pub scenario_dir: PathBuf,
+    /// Folder of relative file names, from the results folder; `None` if the scenario has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario_dir: Option<PathBuf>,
     /// Seed.
     pub seed: u64,
     /// Machine of the run.
@@ -69,8 +70,6 @@ pub struct Manifest {
 /// Machine that ran a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Host name.
-    pub host: String,
     /// Processor model.
     pub cpu: String,
     /// Cores available to the process.
@@ -226,10 +225,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(super) fn host_name() -> String {
-    known(&std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default())
-}
-
 fn known(text: &str) -> String {
     if text.trim().is_empty() { "unknown".to_owned() } else { text.trim().to_owned() }
 }
@@ -240,7 +235,6 @@ impl Machine {
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
         Self {
-            host: host_name(),
             cpu: known(model.map_or("", |(_, model)| model)),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             os: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -397,8 +391,7 @@ impl Manifest {
             labels: Labels::default(),
             title: prepared.scenario.title.clone(),
             scenario_sha256: sha256(scenario.as_bytes()),
-            // Without a current folder, only the relative path is known.
-            scenario_dir: std::path::absolute(&prepared.base_dir).unwrap_or_else(|_| prepared.base_dir.clone()),
+            scenario_dir: None,
             seed: prepared.scenario.seed,
             machine: Machine::this(),
             wall_s: seconds(wall),

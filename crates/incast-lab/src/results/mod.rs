@@ -11,6 +11,7 @@ mod manifest;
 mod owner;
 mod read;
 mod records;
+mod relative;
 mod simulate;
 mod slowdown;
 mod staging;

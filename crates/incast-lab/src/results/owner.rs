@@ -13,8 +13,6 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, test_kill_process};
 use sha2::{Digest, Sha256};
 
-use super::manifest::host_name;
-
 pub(super) const LOCK: &str = ".lock";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +121,11 @@ fn lock(path: &Path) -> Lock {
 fn ended(process: u32) -> bool {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+/// Only its digest is kept.
+fn host_name() -> String {
+    fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
 fn digest(text: &str) -> u32 {

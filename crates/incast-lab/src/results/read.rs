@@ -25,11 +25,14 @@ pub struct Results {
 }
 
 impl Results {
-    /// Checks only table sizes; [`Results::verify`] compares contents.
+    /// Checks only sizes and rows of tables; [`Results::verify`] compares contents.
     pub fn open(folder: &Path) -> Result<Self, ResultsError> {
         let results = Self::open_unchecked(folder)?;
-        let damage: Vec<Damage> =
-            results.manifest.tables.iter().filter_map(|(name, table)| results.damage_of_size(name, table)).collect();
+        let damage: Vec<Damage> = (results.manifest.tables.iter())
+            .filter_map(|(name, table)| {
+                results.damage_of_size(name, table).or_else(|| results.damage_of_rows(name, table))
+            })
+            .collect();
         if damage.is_empty() { Ok(results) } else { Err(ResultsError::Damaged(damage)) }
     }
 
@@ -47,7 +50,8 @@ impl Results {
         match value.get("format").and_then(serde_json::Value::as_u64) {
             Some(format) if format == u64::from(FORMAT) => {}
             Some(format) => {
-                return Err(not(format!("its layout is version {format}, this incast reads version {FORMAT}")));
+                let newer = if format > u64::from(FORMAT) { ": update incast" } else { "" };
+                return Err(not(format!("its layout is version {format}, this incast reads version {FORMAT}{newer}")));
             }
             None => return Err(not("manifest.json has no `format`".into())),
         }
@@ -70,7 +74,12 @@ impl Results {
         let file = self.folder.join("scenario.toml");
         let name = file.display().to_string();
         let text = text_file::read(&file)?;
-        Loaded::from_text(&name, &text, &self.manifest.scenario_dir, &[])
+        Loaded::from_text(&name, &text, &self.scenario_dir(), &[])
+    }
+
+    /// Folder of the scenario's relative file names.
+    pub fn scenario_dir(&self) -> PathBuf {
+        self.manifest.scenario_dir.as_ref().map_or_else(|| self.folder.clone(), |dir| self.folder.join(dir))
     }
 
     /// A table in batches; first compares its file with the manifest.
@@ -99,10 +108,7 @@ impl Results {
         let tables = self.manifest.tables.iter().filter_map(|(name, table)| {
             let file = self.file(name);
             let content = || self.damage_of_content(&file, &table.sha256);
-            self.damage_of_size(name, table).or_else(content).or_else(|| {
-                let rows = opened(&file).and_then(|(rows, _)| check_rows(&file, rows, table));
-                rows.err().map(|error| Damage { file: file.clone(), why: why(error) })
-            })
+            self.damage_of_size(name, table).or_else(content).or_else(|| self.damage_of_rows(name, table))
         });
         tables.chain(scenario).collect()
     }
@@ -122,6 +128,12 @@ impl Results {
             Ok(_) => return None,
         };
         Some(Damage { file, why })
+    }
+
+    fn damage_of_rows(&self, name: &str, table: &TableManifest) -> Option<Damage> {
+        let file = self.file(name);
+        let rows = opened(&file).and_then(|(rows, _)| check_rows(&file, rows, table));
+        rows.err().map(|error| Damage { file, why: why(error) })
     }
 
     fn damage_of_content(&self, file: &Path, sha256: &str) -> Option<Damage> {

@@ -1,8 +1,9 @@
 //! A folder that appears whole or not at all: written under a hidden name, then renamed.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::error::ResultsError;
@@ -19,6 +20,8 @@ pub(super) struct Staging {
     token: String,
     partial: PathBuf,
     lock: Option<File>,
+    /// Of the finished folder.
+    usual: Permissions,
     parents: Parents,
     committed: bool,
 }
@@ -85,8 +88,29 @@ impl Staging {
             parents.0.insert(0, parent);
         }
         let (token, partial, lock) = make(owner, target).map_err(|error| ResultsError::write(target, error))?;
-        let target = target.to_owned();
-        Ok(Self { target, overwrite, token, partial, lock: Some(lock), parents, committed: false })
+        let (target, lock) = (target.to_owned(), Some(lock));
+        let mut staging = Self {
+            target,
+            overwrite,
+            token,
+            partial,
+            lock,
+            usual: Permissions::from_mode(0o700),
+            parents,
+            committed: false,
+        };
+        staging.hide().map_err(|error| ResultsError::write(&staging.target, error))?;
+        Ok(staging)
+    }
+
+    /// Others do not read unfinished results.
+    fn hide(&mut self) -> io::Result<()> {
+        let private = std::mem::replace(&mut self.usual, fs::metadata(&self.partial)?.permissions());
+        fs::set_permissions(&self.partial, private)
+    }
+
+    pub(super) fn target(&self) -> &Path {
+        &self.target
     }
 
     /// For messages.
@@ -109,6 +133,7 @@ impl Staging {
 
     pub(super) fn commit(mut self) -> Result<(), ResultsError> {
         let fail = |error: io::Error| ResultsError::write(&self.target, error);
+        fs::set_permissions(&self.partial, self.usual.clone()).map_err(fail)?;
         sync(&self.partial).map_err(fail)?;
         // Others may have made the target meanwhile.
         refuse(&self.target, self.overwrite)?;
@@ -236,12 +261,16 @@ mod tests {
         let staging = Staging::begin(&target, false).unwrap();
         staging.write("manifest.json", b"{}").unwrap();
         assert!(!target.exists());
+        let mode = |folder: &Path| fs::metadata(folder).unwrap().permissions().mode() & 0o777;
+        let usual = mode(target.parent().unwrap());
+        assert_eq!(mode(&staging.partial), 0o700);
         drop(staging);
         assert_eq!(listing(folder.path()), [""; 0]);
         let staging = Staging::begin(&target, false).unwrap();
         staging.write("manifest.json", b"{}").unwrap();
         staging.commit().unwrap();
         assert_eq!(listing(&target), ["manifest.json"]);
+        assert_eq!(mode(&target), usual);
         assert_eq!(listing(target.parent().unwrap()), ["run"]);
     }
 

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use incast_model::fabric::BaseRtts;
 use incast_model::units::Time;
 use incast_sim::Outcome;
@@ -16,7 +18,13 @@ const RULES: &[Rule] = &[resent_without_loss];
 
 /// The scenario's first; equal warnings are one.
 pub(super) fn of_run(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warning> {
-    by_rules(RULES, prepared, runs)
+    by_rules(RULES, prepared, runs).into_iter().map(without_folder).collect()
+}
+
+/// Published results do not show where the scenario was.
+fn without_folder(warning: Warning) -> Warning {
+    let name = |line: String| Some(Path::new(&line).file_name()?.to_str()?.to_owned());
+    Warning { line: warning.line.and_then(name), ..warning }
 }
 
 fn by_rules(rules: &[Rule], prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warning> {

@@ -13,6 +13,7 @@ use super::error::ResultsError;
 use super::labels::Labels;
 use super::manifest::{Manifest, TableManifest, hex};
 use super::records::Records;
+use super::relative::relative;
 #[cfg(test)]
 use super::simulate::Engine;
 use super::simulate::{RunProgress, SchemeRun, simulate};
@@ -94,6 +95,9 @@ fn finish(
 ) -> Result<RunReport, ResultsError> {
     let scenario = prepared.scenario.to_toml();
     let mut manifest = Manifest { labels, ..Manifest::of(prepared, &runs, &scenario, wall) };
+    if prepared.scenario.files(Path::new("")).iter().any(|file| file.is_relative()) {
+        manifest.scenario_dir = relative(staging.target(), &prepared.base_dir);
+    }
     staging.write("scenario.toml", scenario.as_bytes())?;
     let throughput = throughput_of(prepared, &runs);
     for table in TABLES.iter().filter(|table| table.condition.holds(prepared)) {

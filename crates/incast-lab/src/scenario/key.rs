@@ -4,7 +4,7 @@ use incast_model::input;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::Loaded;
+use super::{Loaded, Scenario};
 use crate::diagnostic::Diagnostic;
 use crate::tree::FILES;
 
@@ -28,10 +28,16 @@ impl Loaded {
 
     /// Files of fabric, tenants, workload and tagging rules, in the scenario's order.
     pub fn files(&self) -> Vec<PathBuf> {
-        let tree = serde_json::to_value(self.scenario()).expect("a scenario has no key that JSON lacks");
+        self.scenario().files(self.base_dir())
+    }
+}
+
+impl Scenario {
+    pub(crate) fn files(&self, base_dir: &Path) -> Vec<PathBuf> {
+        let tree = serde_json::to_value(self).expect("a scenario has no key that JSON lacks");
         let mut found = Vec::new();
         for section in ["fabric", "tenant", "workload", "switch", "scheme"] {
-            collect(&tree[section], self.base_dir(), &mut found);
+            collect(&tree[section], base_dir, &mut found);
         }
         found
     }

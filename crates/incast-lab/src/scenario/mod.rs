@@ -7,6 +7,7 @@ mod given;
 mod given_tests;
 mod idle;
 mod key;
+mod most;
 mod patch;
 mod paths;
 #[cfg(test)]

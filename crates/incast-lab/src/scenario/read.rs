@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::most::too_many;
 use super::{Given, Prepared, Scenario, StandIns, given, profiles};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::text_file;
@@ -77,6 +78,7 @@ impl Loaded {
             tree.set(set)?;
         }
         Diagnostics::check(tree.control_characters(Layout::Refused))?;
+        Diagnostics::check(too_many(&tree.root).into_iter().map(|one| tree.locate(one)).collect())?;
         let root = tree.root.clone();
         let found = profiles::resolve(&mut tree.root);
         let found = found.into_iter().map(|diagnostic| tree.locate(diagnostic)).collect();

@@ -117,6 +117,10 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T,
             Some(Value::Object(given)) if given.len() > 1 && message.contains(SINGLE_KEY) => {
                 several::<T>(value, path, &pointer, &at, given.keys())
             }
+            // Readers of several forms do not quote the value.
+            Some(given @ (Value::Number(_) | Value::Bool(_))) if !message.contains('`') => {
+                Diagnostic::new(at, format!("`{given}` where {message} is expected"))
+            }
             _ => explain(at, &message),
         }
     })
@@ -193,7 +197,10 @@ fn plain_kind(expected: &str) -> &str {
     match expected {
         "a string" => "text",
         "a boolean" => "true or false",
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
+        "u8" => "a whole number of 0 to 255",
+        "u16" => "a whole number of 0 to 65535",
+        "u32" => "a whole number of 0 to 4294967295",
+        "u64" | "usize" => "a whole number of 0 or more",
         "f32" | "f64" => "a number",
         "a sequence" => "a list",
         "a map" => "a table",

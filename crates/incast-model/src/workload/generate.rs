@@ -187,7 +187,11 @@ pub fn warnings(
     horizon: Option<Time>,
 ) -> Vec<WorkloadWarning> {
     let mut warnings = within_servers(specs, fabric, flows);
-    warnings.extend(specs.iter().enumerate().filter_map(|(index, _)| off_the_mean(specs, index, base_dir, flows)));
+    let mut entries: HashMap<&str, usize> = HashMap::new();
+    specs.iter().filter_map(WorkloadSpec::name).for_each(|name| *entries.entry(name).or_default() += 1);
+    let alone = |spec: &WorkloadSpec| spec.name().is_some_and(|name| entries[name] == 1);
+    let specs = specs.iter().enumerate().filter(|(_, spec)| alone(spec));
+    warnings.extend(specs.filter_map(|(index, spec)| off_the_mean(spec, index, base_dir, flows)));
     warnings.extend(too_early(fabric, flows, horizon));
     warnings
 }
@@ -218,16 +222,12 @@ fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> V
 /// Tolerated deviation of mean sizes (our choice).
 const TOLERATED: f64 = 0.3;
 
-/// Too few flows for the tail. Skips entries that share a label: flows record only that.
-fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &FlowSet) -> Option<WorkloadWarning> {
+/// Too few flows for the tail. For entries with a label of their own: flows record only that.
+fn off_the_mean(spec: &WorkloadSpec, index: usize, base_dir: &Path, flows: &FlowSet) -> Option<WorkloadWarning> {
     let path = format!("workload[{index}]");
-    let (pattern_name, pattern) = specs[index].pattern(&path).ok()?;
-    let name = specs[index].name()?;
-    if specs.iter().filter(|spec| spec.name() == Some(name)).count() > 1 {
-        return None;
-    }
+    let (pattern_name, pattern) = spec.pattern(&path).ok()?;
     let nominal = pattern.mean_size(base_dir)?;
-    let label = flows.labels.iter().position(|label| label == name)?;
+    let label = flows.labels.iter().position(|label| Some(label.as_str()) == spec.name())?;
     let sizes = || flows.flows.iter().filter(|flow| usize::from(flow.label) == label).map(|flow| flow.size.0 as f64);
     let count = sizes().count();
     let realised = sizes().sum::<f64>() / count as f64;
@@ -238,7 +238,7 @@ fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &F
         message: format!(
             "the mean size of its {count} flows is {realised:.0} B, {ratio:.2} times that of the distribution, \
              {nominal:.0} B, and so is the load: a longer duration has more of the tail{}",
-            longer(&specs[index], pattern_name, deviation)
+            longer(spec, pattern_name, deviation)
                 .map_or_else(String::new, |time| format!("; write `duration = \"{time}\"`"))
         ),
     })

@@ -87,10 +87,17 @@ fn rates(fabric: &Fabric) -> Vec<(Rate, Rate)> {
     fabric.hosts().iter().map(of_host).collect()
 }
 
+/// Time that a run takes at least: until its last flow ends, if nothing delays it.
+pub fn least_time(fabric: &Fabric, flows: &FlowSet) -> Time {
+    let rates = rates(fabric);
+    let end = |flow: &Flow| flow.until.unwrap_or_else(|| ideal_end(&rates, flow));
+    flows.flows.iter().map(end).max().unwrap_or_default()
+}
+
 /// Without headers and delays: a lower bound.
 fn ideal_end(rates: &[(Rate, Rate)], flow: &Flow) -> Time {
     let [src, dst] = [flow.src, flow.dst].map(|host| rates[host.index()].1);
-    flow.start + src.min(dst).time_for(flow.size.0)
+    Time(flow.start.0.saturating_add(src.min(dst).time_for(flow.size.0).0))
 }
 
 /// Host link that needs longest for its bytes, without flows that an entry's end can cancel.
@@ -120,6 +127,14 @@ fn busiest(fabric: &Fabric, flows: &FlowSet, rates: &[(Rate, Rate)]) -> Option<T
 mod tests {
     use super::super::testing::{all, pattern, star};
     use super::*;
+
+    #[test]
+    fn a_run_takes_the_time_of_its_last_flow() {
+        let json = r#"[{"src": 0, "dst": 1, "size": "1MB", "start": "50us"}, {"src": 2, "dst": 3, "size": "1kB"}]"#;
+        let fabric = star(4, Rate::gbps(100));
+        // 1 MB at 100 Gb/s takes 80 us.
+        assert_eq!(least_time(&fabric, &all(&[pattern("list", json)], &fabric, 1).unwrap()), Time::us(130));
+    }
 
     fn found(name: &str, json: &str, horizon: Time) -> Vec<String> {
         let fabric = star(4, Rate::gbps(100));

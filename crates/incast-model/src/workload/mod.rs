@@ -52,6 +52,7 @@ pub use hosts::{HostRange, HostSet, HostSetError};
 pub use htsim::Htsim;
 pub use incast::Incast;
 pub use law::SizeLaw;
+pub use least_time::least_time;
 pub use list::ListedFlow;
 pub use locality::{LoadAt, Locality};
 pub use moe::{MoeAllToAll, Skew};

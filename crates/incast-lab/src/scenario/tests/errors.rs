@@ -105,6 +105,14 @@ fn mistakes_of_the_keyboard_are_located() {
         (with("title = \"four to one\"", "title = 4"), "s.toml:2:9: title: `4` where text is expected"),
         (with("title", "seed = \"x\"\ntitle"), "s.toml:2:8: seed: \"x\" where a whole number of 0 or more is expected"),
         (
+            with("[fabric.star]\nhosts = 5", "[fabric.custom]\nhosts = 1e9\nlinks = []"),
+            "s.toml:4:9: fabric.custom.hosts: `1000000000.0` where a number of hosts or a list of their names is expected",
+        ),
+        (
+            with("hosts = 5", "hosts = 4294967296"),
+            "s.toml:4:9: fabric.star.hosts: `4294967296` where a whole number of 0 to 4294967295 is expected",
+        ),
+        (
             with("title", "profile = \"ns4\"\ntitle"),
             "s.toml:2:11: profile: unknown profile `ns4` (allowed: ns3); did you mean `ns3`?",
         ),
