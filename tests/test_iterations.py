@@ -108,6 +108,49 @@ def test_queue_pairs_and_other_entries(tmp_path: Path) -> None:
     assert by_label[1]["mean_ps"] == sum(times) / 2
 
 
+RAILS = f"""
+[fabric.rail_optimized]
+servers = 4
+gpus_per_server = 4
+spines = 2
+nic_rate = "{GBPS}Gbps"
+[rdma]
+ack_every = 1048576
+[packets]
+payload = "{PAYLOAD}B"
+[switch]
+buffer = "1GB"
+[scheme.free]
+control = "unlimited"
+[[workload]]
+label = "ring"
+[workload.ring_all_reduce]
+size = "16MB"
+ranks.order = "ORDER"
+"""
+
+
+@pytest.mark.parametrize(("order", "rings"), [("rails", 4), ("host", 1)])
+def test_rails_keep_rings_off_the_spines(tmp_path: Path, order: str, rings: int) -> None:
+    """With a ring on each rail, every NIC sends its share, and bus bandwidth is that of all NICs of a server."""
+    results = incast.load(write(tmp_path, RAILS.replace("ORDER", order))).run(tmp_path / "out")
+    sent = {"nic": 0, "spine": 0}
+    for port in results.ports.dicts():
+        nic = port["node_name"].startswith("h") and port["peer_name"].startswith("rail")
+        spine = "spine" in port["node_name"] + port["peer_name"]
+        sent["nic"] += port["tx_bytes"] if nic else 0
+        sent["spine"] += port["tx_bytes"] if spine else 0
+    # Each server sends 2 (n - 1) messages of each ring to the next server, n = 16, and as many ACKs to the one before.
+    messages, packets = 4 * rings * 2 * 15, 16_000_000 // 16 // rings // PAYLOAD
+    assert sent["nic"] == messages * (packets * (PAYLOAD + 48) + 60)
+    assert (sent["spine"] == 0) == (order == "rails")
+    (row,) = results.iterations().dicts()
+    # NICs are the bottleneck: 30 messages of a segment each, and NVLink and latency at the ends.
+    least = 30 * serialised(16_000_000 // 16 // rings)
+    assert least < row["communication_ps"] < 1.05 * least
+    assert row["bus_bps"] == pytest.approx(rings * GBPS * 1e9 * PAYLOAD / (PAYLOAD + 48), rel=0.05)
+
+
 def test_all_to_all(tmp_path: Path) -> None:
     """A rank's size has the message to itself, as in nccl-tests."""
     results = ran(tmp_path, f'all_to_all = {{ size = "{SEGMENT}B", iterations = 2 }}')
