@@ -108,6 +108,25 @@ def test_queue_pairs_and_other_entries(tmp_path: Path) -> None:
     assert by_label[1]["mean_ps"] == sum(times) / 2
 
 
+def test_flows_have_their_place_in_the_collective(tmp_path: Path) -> None:
+    """Join of `flows` with `iterations`; other flows have none."""
+    other = '\n[[workload]]\nlabel = "other"\nlist = [{ src = 0, dst = 1, size = 1 }]'
+    results = ran(tmp_path, ring("iterations = 2") + other)
+    ends: dict[int, list[int]] = {0: [], 1: []}
+    for flow in results.flows.dicts():
+        place = [flow[name] for name in ("collective", "iteration", "step", "rank")]
+        if flow["label"] == "other":
+            assert place == [None] * 4
+            continue
+        assert (flow["collective"], flow["rank"]) == (0, flow["src"])
+        assert 0 <= flow["step"] < 2 * (RANKS - 1)
+        assert flow["start_ps"] - results.iterations()["start_ps"][flow["iteration"]] == pytest.approx(
+            flow["step"] * (DELIVERED_PS + ACK_PS), abs=ACK_PS
+        )
+        ends[flow["iteration"]].append(flow["delivered_ps"])
+    assert [max(each) for each in ends.values()] == list(results.iterations()["end_ps"])
+
+
 RAILS = f"""
 [fabric.rail_optimized]
 servers = 4

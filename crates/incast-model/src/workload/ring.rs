@@ -104,7 +104,7 @@ impl RingAllReduce {
 mod tests {
     use super::super::collective::tests::{depths, sent};
     use super::super::testing::{flows, pattern, refused, star};
-    use crate::flow::FlowSet;
+    use crate::flow::{FlowSet, StepFlow};
     use crate::units::Rate;
 
     fn ring(hosts: u32, json: &str) -> FlowSet {
@@ -177,7 +177,14 @@ mod tests {
         assert_eq!(facts, [(0, 0, 1_000_000), (0, 1, 1_000_000), (0, 2, 1_000_000)]);
         // 24 messages of two queue pairs each.
         let of_iteration = |k: u32| (48 * k..48 * (k + 1)).collect::<Vec<u32>>();
-        assert!((0..).zip(&set.iterations).all(|(k, one)| one.flows == of_iteration(k)));
+        for (k, one) in (0..).zip(&set.iterations) {
+            assert_eq!(one.flows.iter().map(|one| one.flow).collect::<Vec<_>>(), of_iteration(k));
+            for StepFlow { flow, step, rank } in &one.flows {
+                // 8 flows in each step of 4 ranks; two queue pairs follow each other.
+                assert_eq!((*step, *rank), (flow % 48 / 8, flow % 8 / 2));
+                assert_eq!(set.flows[*flow as usize].src.0, *rank);
+            }
+        }
         let compute = set.iterations.iter().map(|one| one.compute_before);
         assert_eq!(compute.collect::<Vec<_>>(), [0, 5, 5].map(crate::units::Time::us));
     }
