@@ -1,4 +1,4 @@
-"""Iterations of collectives: closed forms, Python, the terminal."""
+"""Iterations of collectives: closed forms, Python, the terminal, charts, jobs next to others and alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import incast
 from conftest import Command, write
+from incast import charts
 from incast.errors import ResultsError
 
 RANKS = 8
@@ -224,3 +225,26 @@ def test_terminal(tmp_path: Path, command: Command) -> None:
     line = next(line for line in out.splitlines() if line.startswith("ring "))
     shown = f"{time / 1e6:.1f}"
     assert line.split() == ["ring", "free", "3", *(shown, "us") * 3, f"{bandwidth / 1e9:.1f}", "Gb/s"]
+
+
+def test_chart(tmp_path: Path) -> None:
+    """A bar is the mean of several iterations if there are many; panels of one label have numbers."""
+    small = 'ring_all_reduce = { size = "8kB", iterations = 90, compute = "1us" }'
+    second = '\n[[workload]]\nlabel = "ring"\nring_all_reduce = { size = "8kB", ranks.hosts = "0-1" }'
+    results = ran(tmp_path, small + second)
+    chart = charts.iterations(charts.Source([results]))
+    assert chart.left_out == ("Each bar is the mean of 3 iterations.",)
+    rows = list(chart.dicts())
+    assert [row["iteration"] for row in rows] == [*range(0, 90, 3), 0]
+    assert {row["who"] for row in rows} == {"ring 0", "ring 1"}
+    first = list(results.iterations().dicts())[:3]
+    assert rows[0]["communication_ps"] == sum(row["communication_ps"] for row in first) / 3
+    assert rows[0]["compute_ps"] == 2_000_000 / 3
+    assert rows[1]["compute_ps"] == 1_000_000
+    assert [axes.get_title(loc="left") for axes in results.plot("iterations").axes] == ["ring 0", "ring 1"]
+
+
+def test_chart_without_collectives(tmp_path: Path) -> None:
+    results = ran(tmp_path, "permutation = { size = 1000 }")
+    with pytest.raises(ResultsError, match="No iteration of a collective completed"):
+        results.plot("iterations")
