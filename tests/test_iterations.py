@@ -248,3 +248,51 @@ def test_chart_without_collectives(tmp_path: Path) -> None:
     results = ran(tmp_path, "permutation = { size = 1000 }")
     with pytest.raises(ResultsError, match="No iteration of a collective completed"):
         results.plot("iterations")
+
+
+TWO = """
+[[workload]]
+label = "other"
+ring_all_reduce = { size = "800kB", iterations = 2 }
+"""
+
+
+def test_jobs_alone(tmp_path: Path, command: Command) -> None:
+    """Two equal jobs on the same hosts take twice as long as each alone."""
+    file = write(tmp_path, SCENARIO.replace("PATTERN", ring("iterations = 2")) + TWO)
+    out = command("run", file, "--output", tmp_path / "out", "--alone").stdout
+    rows = list(incast.open(tmp_path / "out").alone().dicts())
+    assert [(row["scheme"], row["label"], row["iterations"]) for row in rows] == [("free", job, 2) for job in JOBS]
+    steps = 2 * (RANKS - 1)
+    for row in rows:
+        assert row["alone_ps"] == steps * DELIVERED_PS + (steps - 1) * ACK_PS
+        assert row["slowdown"] == row["mean_ps"] / row["alone_ps"]
+        assert row["slowdown"] == pytest.approx(2, rel=0.15)
+    lines = [line.split() for line in out.splitlines() if line.endswith(f"{rows[0]['slowdown']:.3f}")]
+    assert lines[0][:3] == ["ring", "free", "2"]
+    by_python = incast.load(file).run(tmp_path / "again", alone=True)
+    assert list(by_python.alone().dicts()) == rows
+
+
+JOBS = ("ring", "other")
+
+
+def test_a_job_alone_keeps_its_settings(tmp_path: Path) -> None:
+    """Settings of labels without flows are left out; a job next to no traffic has a slowdown of 1."""
+    labels = '\n[scheme.free.window_by_label]\nring = "off"\nlate = "rate"\n'
+    late = '\n[[workload]]\nlabel = "late"\nstart = "1s"\nlist = [{ src = 0, dst = 1, size = 1 }]'
+    text = SCENARIO.replace("PATTERN", ring()).replace("[[workload]]", labels + "[[workload]]") + late
+    results = incast.load(write(tmp_path, text)).run(alone=True)
+    (row,) = results.alone().dicts()
+    assert (row["label"], row["slowdown"]) == ("ring", 1)
+    part = incast.open(results.path / "alone" / "0").scenario()
+    assert part.scheme is not None
+    assert part.scheme["free"].window_by_label == {"ring": "off"}
+
+
+def test_no_jobs_alone(tmp_path: Path, command: Command) -> None:
+    with pytest.raises(ResultsError, match="jobs were not simulated alone; run the scenario with --alone"):
+        ran(tmp_path, ring()).alone()
+    file = write(tmp_path, SCENARIO.replace("PATTERN", "permutation = { size = 1000 }"))
+    done = command("run", file, "--output", tmp_path / "none", "--alone")
+    assert "no job to simulate alone: no iteration of a collective completed" in done.stderr

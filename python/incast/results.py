@@ -170,6 +170,12 @@ class Results:
 
         return iterations.iterations(self, by)
 
+    def alone(self) -> Table:
+        """Iteration time of each job next to the other traffic and alone, after a run with `alone`."""
+        from incast import alone
+
+        return alone.alone(self)
+
     def throughput(
         self, by: Literal["vm", "pair", "tenant"] = "vm", direction: Literal["receive", "send"] = "receive"
     ) -> Table:
