@@ -9,7 +9,7 @@ import pytest
 from incast.findings import comparing, findings_of
 from incast.findings.chains import trees
 from incast.findings.comparing import comparison, equal
-from incast.findings.completion import completion, distance
+from incast.findings.completion import completion, distance, iterations
 from incast.findings.deadlocks import deadlocks
 from incast.findings.drops import drops
 from incast.findings.failures import failures
@@ -296,6 +296,23 @@ def test_completion_of_few_flows_and_of_flows_that_wait() -> None:
     assert texts(completion, Made(flows=many)) == ["The 30 flows complete in 4 us."]
     assert texts(completion, Made(flows=[{**row, "dependency": None} for row in many])) == []
     assert texts(completion, Made(flows=[*many, {"status": "incomplete", "finish_ps": None}])) == []
+
+
+def test_iterations_are_compared_by_their_mean() -> None:
+    rows = [
+        {"scheme": name, "iteration": number, "communication_ps": time * US}
+        for name, times in (("A", (2, 4)), ("B", (1, 3)))
+        for number, time in enumerate(times)
+    ]
+    assert texts(iterations, Made(BOTH, iterations=rows)) == [
+        "B has the shortest iterations of label job: 2 us of communication on average, against 3 us under A (+50 %)."
+    ]
+    alone = "An iteration of label job communicates for 3 us on average."
+    assert texts(iterations, Made(iterations=rows[:2])) == [alone]
+    assert texts(iterations, Made(BOTH, iterations=rows[:2])) == []
+    assert texts(iterations, Made()) == []
+    flows = [{"flow": flow, "label": "job", "dependency": flow or None} for flow in range(30)]
+    assert texts(completion, Made(flows=flows, iterations=rows[:2])) == []
 
 
 def test_a_quiet_run_is_said_to_be_quiet() -> None:

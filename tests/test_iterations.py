@@ -1,4 +1,4 @@
-"""Iterations of collectives: closed forms, Python, the terminal."""
+"""Iterations of collectives: closed forms, Python, the terminal, charts, jobs next to others and alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import incast
 from conftest import Command, write
+from incast import charts
 from incast.errors import ResultsError
 
 RANKS = 8
@@ -108,6 +109,68 @@ def test_queue_pairs_and_other_entries(tmp_path: Path) -> None:
     assert by_label[1]["mean_ps"] == sum(times) / 2
 
 
+def test_flows_have_their_place_in_the_collective(tmp_path: Path) -> None:
+    """Join of `flows` with `iterations`; other flows have none."""
+    other = '\n[[workload]]\nlabel = "other"\nlist = [{ src = 0, dst = 1, size = 1 }]'
+    results = ran(tmp_path, ring("iterations = 2") + other)
+    ends: dict[int, list[int]] = {0: [], 1: []}
+    for flow in results.flows.dicts():
+        place = [flow[name] for name in ("collective", "iteration", "step", "rank")]
+        if flow["label"] == "other":
+            assert place == [None] * 4
+            continue
+        assert (flow["collective"], flow["rank"]) == (0, flow["src"])
+        assert 0 <= flow["step"] < 2 * (RANKS - 1)
+        assert flow["start_ps"] - results.iterations()["start_ps"][flow["iteration"]] == pytest.approx(
+            flow["step"] * (DELIVERED_PS + ACK_PS), abs=ACK_PS
+        )
+        ends[flow["iteration"]].append(flow["delivered_ps"])
+    assert [max(each) for each in ends.values()] == list(results.iterations()["end_ps"])
+
+
+RAILS = f"""
+[fabric.rail_optimized]
+servers = 4
+gpus_per_server = 4
+spines = 2
+nic_rate = "{GBPS}Gbps"
+[rdma]
+ack_every = 1048576
+[packets]
+payload = "{PAYLOAD}B"
+[switch]
+buffer = "1GB"
+[scheme.free]
+control = "unlimited"
+[[workload]]
+label = "ring"
+[workload.ring_all_reduce]
+size = "16MB"
+ranks.order = "ORDER"
+"""
+
+
+@pytest.mark.parametrize(("order", "rings"), [("rails", 4), ("host", 1)])
+def test_rails_keep_rings_off_the_spines(tmp_path: Path, order: str, rings: int) -> None:
+    """With a ring on each rail, every NIC sends its share, and bus bandwidth is that of all NICs of a server."""
+    results = incast.load(write(tmp_path, RAILS.replace("ORDER", order))).run(tmp_path / "out")
+    sent = {"nic": 0, "spine": 0}
+    for port in results.ports.dicts():
+        nic = port["node_name"].startswith("h") and port["peer_name"].startswith("rail")
+        spine = "spine" in port["node_name"] + port["peer_name"]
+        sent["nic"] += port["tx_bytes"] if nic else 0
+        sent["spine"] += port["tx_bytes"] if spine else 0
+    # Each server sends 2 (n - 1) messages of each ring to the next server, n = 16, and as many ACKs to the one before.
+    messages, packets = 4 * rings * 2 * 15, 16_000_000 // 16 // rings // PAYLOAD
+    assert sent["nic"] == messages * (packets * (PAYLOAD + 48) + 60)
+    assert (sent["spine"] == 0) == (order == "rails")
+    (row,) = results.iterations().dicts()
+    # NICs are the bottleneck: 30 messages of a segment each, and NVLink and latency at the ends.
+    least = 30 * serialised(16_000_000 // 16 // rings)
+    assert least < row["communication_ps"] < 1.05 * least
+    assert row["bus_bps"] == pytest.approx(rings * GBPS * 1e9 * PAYLOAD / (PAYLOAD + 48), rel=0.05)
+
+
 def test_all_to_all(tmp_path: Path) -> None:
     """A rank's size has the message to itself, as in nccl-tests."""
     results = ran(tmp_path, f'all_to_all = {{ size = "{SEGMENT}B", iterations = 2 }}')
@@ -162,3 +225,74 @@ def test_terminal(tmp_path: Path, command: Command) -> None:
     line = next(line for line in out.splitlines() if line.startswith("ring "))
     shown = f"{time / 1e6:.1f}"
     assert line.split() == ["ring", "free", "3", *(shown, "us") * 3, f"{bandwidth / 1e9:.1f}", "Gb/s"]
+
+
+def test_chart(tmp_path: Path) -> None:
+    """A bar is the mean of several iterations if there are many; panels of one label have numbers."""
+    small = 'ring_all_reduce = { size = "8kB", iterations = 90, compute = "1us" }'
+    second = '\n[[workload]]\nlabel = "ring"\nring_all_reduce = { size = "8kB", ranks.hosts = "0-1" }'
+    results = ran(tmp_path, small + second)
+    chart = charts.iterations(charts.Source([results]))
+    assert chart.left_out == ("Each bar is the mean of 3 iterations.",)
+    rows = list(chart.dicts())
+    assert [row["iteration"] for row in rows] == [*range(0, 90, 3), 0]
+    assert {row["who"] for row in rows} == {"ring 0", "ring 1"}
+    first = list(results.iterations().dicts())[:3]
+    assert rows[0]["communication_ps"] == sum(row["communication_ps"] for row in first) / 3
+    assert rows[0]["compute_ps"] == 2_000_000 / 3
+    assert rows[1]["compute_ps"] == 1_000_000
+    assert [axes.get_title(loc="left") for axes in results.plot("iterations").axes] == ["ring 0", "ring 1"]
+
+
+def test_chart_without_collectives(tmp_path: Path) -> None:
+    results = ran(tmp_path, "permutation = { size = 1000 }")
+    with pytest.raises(ResultsError, match="No iteration of a collective completed"):
+        results.plot("iterations")
+
+
+TWO = """
+[[workload]]
+label = "other"
+ring_all_reduce = { size = "800kB", iterations = 2 }
+"""
+
+
+def test_jobs_alone(tmp_path: Path, command: Command) -> None:
+    """Two equal jobs on the same hosts take twice as long as each alone."""
+    file = write(tmp_path, SCENARIO.replace("PATTERN", ring("iterations = 2")) + TWO)
+    out = command("run", file, "--output", tmp_path / "out", "--alone").stdout
+    rows = list(incast.open(tmp_path / "out").alone().dicts())
+    assert [(row["scheme"], row["label"], row["iterations"]) for row in rows] == [("free", job, 2) for job in JOBS]
+    steps = 2 * (RANKS - 1)
+    for row in rows:
+        assert row["alone_ps"] == steps * DELIVERED_PS + (steps - 1) * ACK_PS
+        assert row["slowdown"] == row["mean_ps"] / row["alone_ps"]
+        assert row["slowdown"] == pytest.approx(2, rel=0.15)
+    lines = [line.split() for line in out.splitlines() if line.endswith(f"{rows[0]['slowdown']:.3f}")]
+    assert lines[0][:3] == ["ring", "free", "2"]
+    by_python = incast.load(file).run(tmp_path / "again", alone=True)
+    assert list(by_python.alone().dicts()) == rows
+
+
+JOBS = ("ring", "other")
+
+
+def test_a_job_alone_keeps_its_settings(tmp_path: Path) -> None:
+    """Settings of labels without flows are left out; a job next to no traffic has a slowdown of 1."""
+    labels = '\n[scheme.free.window_by_label]\nring = "off"\nlate = "rate"\n'
+    late = '\n[[workload]]\nlabel = "late"\nstart = "1s"\nlist = [{ src = 0, dst = 1, size = 1 }]'
+    text = SCENARIO.replace("PATTERN", ring()).replace("[[workload]]", labels + "[[workload]]") + late
+    results = incast.load(write(tmp_path, text)).run(alone=True)
+    (row,) = results.alone().dicts()
+    assert (row["label"], row["slowdown"]) == ("ring", 1)
+    part = incast.open(results.path / "alone" / "0").scenario()
+    assert part.scheme is not None
+    assert part.scheme["free"].window_by_label == {"ring": "off"}
+
+
+def test_no_jobs_alone(tmp_path: Path, command: Command) -> None:
+    with pytest.raises(ResultsError, match="jobs were not simulated alone; run the scenario with --alone"):
+        ran(tmp_path, ring()).alone()
+    file = write(tmp_path, SCENARIO.replace("PATTERN", "permutation = { size = 1000 }"))
+    done = command("run", file, "--output", tmp_path / "none", "--alone")
+    assert "no job to simulate alone: no iteration of a collective completed" in done.stderr

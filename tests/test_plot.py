@@ -73,6 +73,8 @@ def rows_of(kind: str) -> list[dict[str, Any]]:
         "slowdown": [{"label": "background", "bin": i, "size_max_bytes": 3**i * 1000, **sizes} for i in steps],
         "cdf-fct": [{"label": "background", "share": i / 8, "fct_ps": 7**i * 10**5} for i in steps],
         "cdf-slowdown": [{"label": "background", "share": i / 8, "slowdown_hpcc": 3**i} for i in steps],
+        "iterations": [{"who": "all-reduce", "iteration": i, "communication_ps": i * 10**8, "compute_ps": 10**8}
+                       for i in steps],
         "queues": [{"link": link, "time_ps": i * 10**8, "queue_bytes": i * 10**6} for link in links for i in steps],
         "rates": [{"who": f"h{i} -> h1023", "time_ps": i * 10**8, "rate_bps": i * 10**10} for i in steps],
         "pauses": [{**span, "paused_ps": 10**7} for span in spans],
@@ -123,7 +125,11 @@ def test_nothing_that_is_drawn_lies_outside_the_page(
     assert drawn.y1 <= page[1] + 0.01
     if height is None:
         assert all(min(axes.get_window_extent().size) > 0.2 * figure.dpi for axes in figure.axes)
-    names = {"closing": [ON_CYCLE, BEHIND, PASSING], "rates": [f"h{i} -> h1023" for i in range(1, 9)]}
+    names = {
+        "closing": [ON_CYCLE, BEHIND, PASSING],
+        "rates": [f"h{i} -> h1023" for i in range(1, 9)],
+        "iterations": [*LONG, "compute"],
+    }
     if kind != "pauses":
         assert len(figure.legends[0].get_texts()) == len(names.get(kind, LONG))
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]

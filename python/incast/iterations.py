@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Literal, get_args
 
@@ -63,9 +64,7 @@ def text(results: Results) -> str:
     found = sorted(iterations(results, "label").dicts(), key=lambda row: row["label"])
     if not found:
         return ""
-    rows = [HEAD, *(_cells(row) for row in found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join((*(_line(row, widths) for row in rows), LEGEND))
+    return "\n".join((*aligned([HEAD, *(_cells(row) for row in found)]), LEGEND))
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -73,7 +72,9 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return row["label"], row["scheme"], str(row["iterations"]), *times, f"{row['bus_bps'] / 1e9:,.1f} Gb/s"
 
 
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    """Names to the left, numbers to the right."""
-    cells = zip(row, widths, strict=True)
-    return "  ".join(cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in enumerate(cells))
+def aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Lines of aligned columns: the first two to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        yield "  ".join(cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in cells)

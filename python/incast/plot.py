@@ -21,6 +21,7 @@ from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
+from incast.charts.iterations import FADED, PARTS
 from incast.charts.over import FIGURES
 from incast.charts.slowdown import PERCENTILES, labels
 
@@ -294,6 +295,28 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
     figure.axes[0].set_ylabel("share of flows")
 
 
+def _iterations(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
+    """A panel for each collective; bars of communication by iteration and scheme, with compute on top."""
+    panels = [*by(rows, "who")]
+    for axes, (who, of_job) in zip(_column(figure, len(panels)), panels, strict=True):
+        numbers = sorted({row["iteration"] for row in of_job})
+        schemes = [*by(of_job, "scheme")]
+        width = 0.8 / len(schemes)
+        for place, (scheme, mine) in enumerate(schemes):
+            at = [numbers.index(row["iteration"]) + (place + 0.5) * width - 0.4 for row in mine]
+            communication, compute = ([row[name] for row in mine] for name in PARTS)
+            style = {"color": styles[scheme]["color"], "linewidth": 0}
+            axes.bar(at, communication, width, label=scheme, **style)
+            axes.bar(at, compute, width, bottom=communication, alpha=FADED, **style)
+        axes.plot([], [], color="#888888", alpha=FADED, linewidth=6, label="compute")
+        every = -(-len(numbers) // 10)
+        axes.set_xticks(range(0, len(numbers), every), numbers[::every])
+        axes.set_title(who, loc="left", fontsize="medium")
+        axes.yaxis.set_major_formatter(lambda value, _: look.time(value))
+        axes.set_ylabel("time")
+    figure.axes[-1].set_xlabel("iteration")
+
+
 def _queues(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
     """A panel for each port."""
     # As the chart has them: the port with the longest queue first.
@@ -461,6 +484,7 @@ DRAWN: dict[str, tuple[Callable[..., None], tuple[float | Inches, Inches]]] = {
     "slowdown": (_slowdown, (9, _panels("label", 2.4))),
     "cdf-fct": (_cdf, (_across, lambda _: 4)),
     "cdf-slowdown": (_cdf, (_across, lambda _: 4)),
+    "iterations": (_iterations, (8, _panels("who", 2.2))),
     "queues": (_queues, (8, _panels("link", 1.9))),
     "rates": (_rates, (8, _panels("scheme", 1.9))),
     "pauses": (_pauses, (8, _bars)),

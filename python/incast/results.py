@@ -138,9 +138,9 @@ class Results:
 
         Args:
             chart: `slowdown`: by flow size; a distribution if flows have one size. `cdf-fct`, `cdf-slowdown`:
-                distributions. `queues`, `rates`: over time; the scenario needs `measure.sample_every`. `pauses`: when
-                ports were paused. `closing`: how pauses spread until the first deadlock. `vms`, `guarantees`: of
-                tenants.
+                distributions. `iterations`: communication and compute time of each iteration of collectives. `queues`,
+                `rates`: over time; the scenario needs `measure.sample_every`. `pauses`: when ports were paused.
+                `closing`: how pauses spread until the first deadlock. `vms`, `guarantees`: of tenants.
             label: For slowdown and distributions: only flows with this label; `"all"` for the flows of all labels
                 together. Default: a panel for each label.
             bins: For slowdown: number of bins, at least 1, with about equally many flows. Default: 20.
@@ -169,6 +169,12 @@ class Results:
         from incast import iterations
 
         return iterations.iterations(self, by)
+
+    def alone(self) -> Table:
+        """Iteration time of each job next to the other traffic and alone, after a run with `alone`."""
+        from incast import alone
+
+        return alone.alone(self)
 
     def throughput(
         self, by: Literal["vm", "pair", "tenant"] = "vm", direction: Literal["receive", "send"] = "receive"

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from incast import _core, schema
+from incast.alone import parts
 from incast.errors import IncastWarning, translated
 from incast.progress import Callback, json_callback
 from incast.progress_bars import shown
@@ -91,6 +92,7 @@ class Scenario(schema.Scenario):
         threads: int | None = None,
         progress: Callback | bool | None = None,
         columns: Mapping[str, str | float | bool] | None = None,
+        alone: bool = False,
     ) -> Results:
         """Simulate every scheme and return the results.
 
@@ -103,6 +105,7 @@ class Scenario(schema.Scenario):
                 than threads, a simulation of 64 nodes or more takes several, while that is faster. Results do not
                 depend on it.
             columns: Constant columns to add to every table, to distinguish runs.
+            alone: Simulate each job (collectives of one label) also without the other traffic, for `Results.alone`.
             progress: Function called with a `Progress` several times a second; if it raises an exception, the run ends.
                 `True` shows a bar for each scheme, `False` nothing. Default: bars on a terminal and in a notebook.
 
@@ -123,6 +126,11 @@ class Scenario(schema.Scenario):
         for text in results.warnings():
             if text not in known:
                 warnings.warn(text, IncastWarning, stacklevel=2)
+        if alone:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IncastWarning)
+                for part, folder in parts(self, results):
+                    part.run(folder, threads=threads, progress=progress, columns=columns)
         return results
 
 

@@ -1196,12 +1196,15 @@ MessageSize: TypeAlias = Literal["backlogged"] | Bytes
 """Size of a message, or "backlogged": always data to send until the entry's end"""
 
 
-RankOrder: TypeAlias = Literal["host", "random"]
+RankOrder: TypeAlias = Literal["host", "random", "rails"]
 """Order in which hosts become ranks.
 
 `host`: By host number: neighbouring ranks share racks.
 
 `random`: Random; every choice and order is equally likely.
+
+`rails`: One ring for each GPU of a server, for `ring_all_reduce` in `rail_optimized`: ring r visits all GPUs of a
+server, enters it on rail r or the next one, and leaves it on the other (alternating rings of NCCL 2.20).
 """
 
 
@@ -1314,6 +1317,7 @@ class RingAllReduce(Tree):
         size: Data of each rank, at least 1 B per segment and chunk.
         part: Phases of the all-reduce; one phase has n - 1 steps. Default both.
         chunks: Chunks of each segment, at least 1, that circulate independently, as on NCCL's channels. Default 1.
+            With rank order `rails`, of each ring's segments.
         ranks: Hosts of the ranks, at least 2. Default: all hosts, in order.
         iterations: Iterations, at least 1, one after the other: a rank starts the next when all its messages have
             ended. Default 1.
@@ -1328,7 +1332,9 @@ class RingAllReduce(Tree):
     """Phases of the all-reduce; one phase has n - 1 steps. Default both."""
 
     chunks: int | None = None
-    """Chunks of each segment, at least 1, that circulate independently, as on NCCL's channels. Default 1."""
+    """Chunks of each segment, at least 1, that circulate independently, as on NCCL's channels. Default 1. With rank
+    order `rails`, of each ring's segments.
+    """
 
     ranks: Ranks | None = None
     """Hosts of the ranks, at least 2. Default: all hosts, in order."""

@@ -93,8 +93,19 @@ pub struct Iteration {
     pub compute_before: Time,
     /// Compute time within the iteration, between its first and its last message.
     pub compute_within: Time,
-    /// Its flows, at least one.
-    pub flows: Vec<u32>,
+    /// Its flows, at least one, in order of their numbers.
+    pub flows: Vec<StepFlow>,
+}
+
+/// Flow of an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepFlow {
+    /// Index into [`FlowSet::flows`].
+    pub flow: u32,
+    /// Step of the iteration, from 0.
+    pub step: u32,
+    /// Rank of the sender, from 0.
+    pub rank: u32,
 }
 
 /// Flows of one run.

@@ -6,6 +6,7 @@ from incast.charts.closing import closing
 from incast.charts.counters import counters
 from incast.charts.cycle import Drawing, cycle
 from incast.charts.fabric import fabric
+from incast.charts.iterations import iterations
 from incast.charts.pauses import pauses
 from incast.charts.series import queues, rates
 from incast.charts.slowdown import slowdown
@@ -23,6 +24,7 @@ __all__ = [
     "cycle",
     "fabric",
     "guarantees",
+    "iterations",
     "pauses",
     "queues",
     "rates",

@@ -9,6 +9,7 @@ from incast._nearest import hint
 from incast.charts.cdf import cdf
 from incast.charts.chart import Chart
 from incast.charts.closing import closing
+from incast.charts.iterations import iterations
 from incast.charts.pauses import pauses
 from incast.charts.series import queues, rates
 from incast.charts.slowdown import of_one_size, slowdown
@@ -17,7 +18,18 @@ from incast.charts.vms import guarantees, vms
 from incast.errors import ResultsError
 from incast.results import ALL
 
-Kind = Literal["slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses", "closing", "vms", "guarantees"]
+Kind = Literal[
+    "slowdown",
+    "cdf-fct",
+    "cdf-slowdown",
+    "iterations",
+    "queues",
+    "rates",
+    "pauses",
+    "closing",
+    "vms",
+    "guarantees",
+]
 KINDS: tuple[str, ...] = get_args(Kind)
 """Names of the charts of one scenario."""
 
@@ -58,6 +70,7 @@ def make(source: Source, kind: str, **given: Any) -> tuple[Chart, dict[str, Any]
     if kind in ("cdf-fct", "cdf-slowdown"):
         return cdf(source, "fct" if kind == "cdf-fct" else "slowdown", **given), {}
     makers: dict[str, Callable[..., Chart]] = {
+        "iterations": iterations,
         "queues": queues,
         "rates": rates,
         "pauses": pauses,

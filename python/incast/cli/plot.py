@@ -22,7 +22,17 @@ Examples:
   incast plot --study results/hpcc-quick --figure websearch-30 -o websearch-30.pdf
 """
 Name = Literal[
-    "slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses", "closing", "vms", "guarantees", "over"
+    "slowdown",
+    "cdf-fct",
+    "cdf-slowdown",
+    "iterations",
+    "queues",
+    "rates",
+    "pauses",
+    "closing",
+    "vms",
+    "guarantees",
+    "over",
 ]
 Percentile = Literal["p50", "p95", "p99"]
 Repeated = Parameter(negative=(), consume_multiple=False)
@@ -60,10 +70,11 @@ def plot(
     folder
         Results folder of a run or a sweep; or --study.
     chart
-        slowdown: by flow size; a distribution if flows have one size. cdf-fct, cdf-slowdown: distributions. queues,
-        rates: over time; the scenario needs measure.sample_every. pauses: when ports were paused. closing: how pauses
-        spread until the first deadlock of a scheme. vms: throughput of tenants' VMs over time. guarantees: share of its
-        guarantee that each VM received. over: a figure of each run of a sweep.
+        slowdown: by flow size; a distribution if flows have one size. cdf-fct, cdf-slowdown: distributions. iterations:
+        communication and compute time of each iteration of collectives. queues, rates: over time; the scenario needs
+        measure.sample_every. pauses: when ports were paused. closing: how pauses spread until the first deadlock of a
+        scheme. vms: throughput of tenants' VMs over time. guarantees: share of its guarantee that each VM received.
+        over: a figure of each run of a sweep.
     output
         File to write: .svg, .pdf or .png. Default: CHART.svg, or ID.svg of a study's figure.
     overwrite

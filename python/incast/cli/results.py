@@ -43,7 +43,7 @@ def results(
         Results folder, as written by `incast run`.
     table
         Table to print: slowdown, or a table of the folder such as flows or ports. With tenants also sharing and
-        guarantees.
+        guarantees; after `incast run --alone` also alone.
     format
         Output format.
     limit
@@ -80,6 +80,7 @@ def _chosen(found: incast.Results, table: str) -> incast.Table:
         "slowdown": found.slowdown,
         "sharing": found.sharing,
         "guarantees": found.guarantees,
+        "alone": found.alone,
     }
     return computed[table]() if table in computed else found.table(table)
 

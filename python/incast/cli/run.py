@@ -12,6 +12,7 @@ from cyclopts.validators import Number
 import incast
 from incast import _terminal
 from incast._nearest import hint
+from incast.alone import parts
 from incast.cli import codes, summary
 from incast.cli.command import Overrides, command
 from incast.cli.live import Live
@@ -22,6 +23,7 @@ EXAMPLES = """
 Examples:
   incast run --example quickstart
   incast run mine.toml -o results/deep --set switch.buffer=64MB --seed 7
+  incast run train.toml --alone
   incast run mine.toml --fingerprint
 """
 
@@ -37,6 +39,7 @@ def run(
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
     threads: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    alone: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     fingerprint: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
     """Simulate a scenario and write its results.
@@ -60,6 +63,9 @@ def run(
     threads
         Threads for all simulations. Default: one per core. Schemes run in parallel; with fewer schemes than threads, a
         simulation of 64 nodes or more takes several, while that is faster. Results do not depend on it.
+    alone
+        Simulate each job (collectives of one label) also without the other traffic, and print how much slower its
+        iterations are next to it. The results of the job alone are in the folder alone.
     fingerprint
         Print two hashes for each scheme: of all events, and of all packets on wires. Equal runs have equal hashes, on
         any machine and in any version. manifest.json has them too.
@@ -85,9 +91,19 @@ def run(
         warnings.simplefilter("ignore", incast.IncastWarning)
         results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
     codes.warn(text for text in results.warnings() if text not in known)
+    if alone:
+        _simulate_alone(scenario, results, quiet=quiet, threads=threads)
     if not quiet:
         summary.show(results)
     return summary.judge(results)
+
+
+def _simulate_alone(scenario: incast.Scenario, results: incast.Results, *, quiet: bool, threads: int | None) -> None:
+    """Simulate each job of results without the other traffic."""
+    for part, folder in parts(scenario, results):
+        with Live(_terminal.console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
+            warnings.simplefilter("ignore", incast.IncastWarning)
+            part.run(folder, threads=threads, progress=live.update)
 
 
 def examples() -> dict[str, str]:

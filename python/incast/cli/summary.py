@@ -33,9 +33,11 @@ def show(results: Results) -> None:
         codes.say(results.slowdown_text(bins=BINS))
         print(SLOWDOWN + "\n")
     if "iterations" in results.tables:
-        from incast import iterations
+        from incast import alone, iterations
 
         if shown := iterations.text(results):
+            codes.say(shown + "\n")
+        if shown := alone.text(results):
             codes.say(shown + "\n")
     if "throughput" in results.tables:
         from incast.tenants.text import text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from incast.charts.source import Source
 from incast.findings.finding import COMPARISON, Finding
@@ -17,8 +17,8 @@ OTHERS = 3
 def completion(source: Source) -> Iterator[Finding]:
     """Time from the first start to the last completion of a label, under the fastest scheme and the others.
 
-    For labels with flows that wait for each other, such as collectives, and for 2 to 19 flows in a comparison of
-    schemes. All flows of the label must complete under every scheme.
+    For labels with flows that wait for each other, and for 2 to 19 flows in a comparison of schemes. All flows of the
+    label must complete under every scheme. Labels with iterations have the finding `iterations` instead.
     """
     rows = source.rows(
         """
@@ -33,20 +33,61 @@ def completion(source: Source) -> Iterator[Finding]:
         if not left:
             by_label.setdefault(label, {})[scheme] = took
             counts[label] = flows
-    several, waiting = len(source.labels) > 1, in_order(source)
+    several, waiting, collectives = len(source.labels) > 1, in_order(source), with_iterations(source)
     for label, times in by_label.items():
         compared = 2 <= counts[label] < FEW and len(source.schemes) > 1
-        if len(times) < len(source.schemes) or not (label in waiting or compared):
+        if len(times) < len(source.schemes) or label in collectives or not (label in waiting or compared):
             continue
         (best, least), *others = sorted(times.items(), key=lambda each: each[1])
         what = count(counts[label], "flow") + (f" of label {label}" if several else "")
         if not others or others[-1][1] == least:
             text = f"The {what} complete in {time(least)}."
         else:
-            listed = others if len(others) <= OTHERS else [others[0], others[-1]]
-            against = joined(f"{time(took)} under {scheme} ({distance(took, least)})" for scheme, took in listed)
-            text = f"{best} completes the {what} first: in {time(least)}, against {against}."
+            text = f"{best} completes the {what} first: in {time(least)}, against {against(others, least)}."
         yield Finding("completion", COMPARISON + 1, text, tuple(times))
+
+
+def iterations(source: Source) -> Iterator[Finding]:
+    """Mean communication time of a collective's iterations, under the scheme with the shortest and the others.
+
+    For labels with a completed iteration under every scheme.
+    """
+    by_label: dict[str, dict[str, float]] = {}
+    for label, scheme, mean in _mean_times(source):
+        by_label.setdefault(label, {})[scheme] = mean
+    for label, times in by_label.items():
+        if len(times) < len(source.schemes):
+            continue
+        (best, least), *others = sorted(times.items(), key=lambda each: each[1])
+        if not others or others[-1][1] == least:
+            text = f"An iteration of label {label} communicates for {time(least)} on average."
+        else:
+            text = (
+                f"{best} has the shortest iterations of label {label}: {time(least)} of communication on average, "
+                f"against {against(others, least)}."
+            )
+        yield Finding("iterations", COMPARISON + 1, text, tuple(times))
+
+
+def _mean_times(source: Source) -> list[tuple[str, str, float]]:
+    """Label, scheme and mean communication time of iterations, by collective."""
+    if not source.count("iterations"):
+        return []
+    rows = source.rows(
+        "select scheme, label, avg(communication_ps) from iterations group by all order by min(collective), label"
+    )
+    return [(label, scheme, mean) for scheme, label, mean in source.by_scheme(rows)]
+
+
+def with_iterations(source: Source) -> set[str]:
+    """Labels with a completed iteration."""
+    return {label for label, _, _ in _mean_times(source)}
+
+
+def against(others: Sequence[tuple[str, float]], least: float) -> str:
+    """Times of the other schemes, with their distance from the least: of many, the next and the longest."""
+    listed = others if len(others) <= OTHERS else [others[0], others[-1]]
+    return joined(f"{time(took)} under {scheme} ({distance(took, least)})" for scheme, took in listed)
 
 
 def in_order(source: Source) -> set[str]:

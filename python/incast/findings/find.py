@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from incast.charts.source import Source
 from incast.findings.comparing import comparison, equal
-from incast.findings.completion import completion
+from incast.findings.completion import completion, iterations
 from incast.findings.deadlocks import deadlocks
 from incast.findings.drops import drops
 from incast.findings.failures import failures
@@ -36,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     retransmissions,
     overload,
     equal,
+    iterations,
     completion,
     comparison,
     quiet,

@@ -124,6 +124,8 @@ class Packer:
             makes += [charts.queues, charts.rates, charts.pauses]
         if source.count("throughput"):
             makes += [few_vms if self.many else charts.vms, charts.guarantees]
+        if source.count("iterations"):
+            makes.append(charts.iterations)
         if self.deadlocks:
             makes.append(charts.closing)
             packed["cycles"] = cycles.drawn(source, 1 if self.many else cycles.DRAWN)

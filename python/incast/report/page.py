@@ -25,6 +25,7 @@ SCRIPTS = ("charts.js", "fabric.js", "page.js")
 SECTIONS = {
     "deadlocks": ("Deadlocks", "Deadlocks"),
     "tenants": ("Tenants", "Throughput and guarantees of tenants"),
+    "iterations": ("Iterations", "Iterations of collectives"),
     "slowdown": ("Slowdown", "Slowdown by flow size"),
     "distributions": ("Distributions", "Distributions"),
     "fabric": ("Fabric", "Fabric"),
@@ -36,6 +37,7 @@ SECTIONS = {
 ONLY_WITH = {
     "deadlocks": "deadlocks",
     "tenants": "throughput",
+    "iterations": "iterations",
     "queues": "queues",
     "rates": "rates",
     "pauses": "pauses",

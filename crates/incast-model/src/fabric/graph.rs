@@ -213,7 +213,7 @@ impl Fabric {
     pub(super) fn with_gpus(self, gpus: u32, inside: Vec<NodeId>) -> Self {
         Self { gpus, inside, ..self }
     }
-    pub(super) const fn gpus(&self) -> u32 {
+    pub(crate) const fn gpus(&self) -> u32 {
         self.gpus
     }
     pub(super) fn inside(&self) -> &[NodeId] {

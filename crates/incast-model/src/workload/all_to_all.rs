@@ -8,7 +8,7 @@ use super::ranks::Ranks;
 use super::ring::one;
 use crate::entry::EntryError;
 use crate::fabric::HostId;
-use crate::flow::{Iteration, Operation};
+use crate::flow::{Iteration, Operation, StepFlow};
 use crate::range::least;
 use crate::units::{Bytes, Time};
 
@@ -55,7 +55,6 @@ impl Pattern for AllToAll {
         let mut before = vec![Vec::new(); n];
         let measure = Measure::new(Operation::AllToAll, size.saturating_mul(n as u64));
         let collective = out.collective();
-        let mut begin_at = out.counts().0;
         for iteration in 0..self.iterations {
             let mut ended = vec![Vec::with_capacity(2 * n); n];
             let round = out.round(entry);
@@ -72,13 +71,14 @@ impl Pattern for AllToAll {
                     flows.push(send(entry, out, ranks[rank], std::iter::once(message(shift)), &begin)?);
                 }
                 for (shift, flow) in (1..).zip(flows) {
+                    out.step(StepFlow { flow, step: shift as u32 - 1, rank: rank as u32 });
                     ended[rank].push(flow);
                     ended[to(shift)].push(flow);
                 }
             }
             before = ended;
             let one = measure.iteration(iteration, n, self.compute);
-            begin_at = out.iteration(Iteration { collective, ..one }, begin_at);
+            out.iteration(Iteration { collective, ..one });
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 use super::entry::{Collector, Entry};
 use crate::entry::EntryError;
 use crate::fabric::HostId;
-use crate::flow::{Gate, Iteration, Operation};
+use crate::flow::{Gate, Iteration, Operation, StepFlow};
 use crate::units::{Bytes, Time};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,34 +84,35 @@ impl Collective<'_> {
         entry.expect("iterations", self.iterations, messages * all, gates * all)?;
         let mut before = vec![Vec::new(); self.ranks.len()];
         let collective = out.collective();
-        let mut first = out.counts().0;
         for iteration in 0..self.iterations {
             let chunks = steps(iteration);
             let mut ended = vec![Vec::new(); self.ranks.len()];
             let round = if iteration % self.round == 0 { out.round(entry) } else { None };
-            self.once(entry, out, &chunks, (&before, round), &mut ended)?;
+            let earlier = iteration % self.round * chunks.first().map_or(0, Vec::len) as u32;
+            self.once(entry, out, (&chunks, earlier), (&before, round), &mut ended)?;
             before = ended;
             if (iteration + 1) % self.round == 0 {
                 let one = self.measure.iteration(iteration / self.round, self.ranks.len(), self.compute);
-                first = out.iteration(Iteration { collective, ..one }, first);
+                out.iteration(Iteration { collective, ..one });
             }
         }
         Ok(())
     }
 
-    /// `before`: dependencies and round of the ranks' first messages; `ended`: each rank's flows.
+    /// `earlier`: steps before these; `before`: dependencies and round of the ranks' first messages; `ended`: each rank's
+    /// flows.
     fn once(
         &self,
         entry: &Entry<'_>,
         out: &mut Collector,
-        chunks: &[Vec<Step>],
+        (chunks, earlier): (&[Vec<Step>], u32),
         (before, round): (&[Vec<u32>], Option<u32>),
         ended: &mut [Vec<u32>],
     ) -> Result<(), EntryError> {
         for steps in chunks {
             let mut waiting = before.to_vec();
             let mut begun = vec![false; self.ranks.len()];
-            for step in steps {
+            for (number, step) in (earlier..).zip(steps) {
                 let mut news = vec![Vec::new(); self.ranks.len()];
                 for messages in step.messages.chunk_by(|a, b| a.from == b.from) {
                     let from = messages[0].from;
@@ -122,6 +123,7 @@ impl Collective<'_> {
                     let to = messages.iter().map(|message| (self.ranks[message.to], message.bytes));
                     let first = send(entry, out, self.ranks[from], to, &begin)?;
                     for (flow, message) in (first..).zip(messages) {
+                        out.step(StepFlow { flow, step: number, rank: from as u32 });
                         news[message.to].push(flow);
                         if self.waits.own {
                             news[from].push(flow);

@@ -9,7 +9,7 @@ use super::window::Window;
 use crate::echo::is_control;
 use crate::entry::EntryError;
 use crate::fabric::{HostId, NodeId};
-use crate::flow::{Flow, FlowSet, Gate, Iteration};
+use crate::flow::{Flow, FlowSet, Gate, Iteration, StepFlow};
 use crate::gates::never_start;
 use crate::memory::{Memory, amount};
 use crate::rng::{Stream, stream};
@@ -184,6 +184,8 @@ pub(super) const LABEL_RULE: &str = "a name without commas, quotes, control char
 #[derive(Default)]
 pub(super) struct Collector {
     set: FlowSet,
+    /// Of the next iteration.
+    steps: Vec<StepFlow>,
     labels: HashMap<String, u16>,
     /// First message and number of queue pairs, per change.
     qps: Vec<(u32, u16)>,
@@ -245,12 +247,15 @@ impl Collector {
         self.set.iterations.last().map_or(0, |last| last.collective + 1)
     }
 
-    /// Adds an iteration of the flows from `first` on; returns the number of flows.
-    pub(super) fn iteration(&mut self, iteration: Iteration, first: usize) -> usize {
-        let all = self.set.flows.len();
-        self.bytes += ITERATION_BYTES + 4 * (all - first) as u64;
-        self.set.iterations.push(Iteration { flows: (first as u32..all as u32).collect(), ..iteration });
-        all
+    /// Adds a flow to the next iteration.
+    pub(super) fn step(&mut self, flow: StepFlow) {
+        self.steps.push(flow);
+    }
+
+    /// Adds an iteration of the flows of its steps.
+    pub(super) fn iteration(&mut self, iteration: Iteration) {
+        self.bytes += ITERATION_BYTES + (size_of::<StepFlow>() * self.steps.len()) as u64;
+        self.set.iterations.push(Iteration { flows: std::mem::take(&mut self.steps), ..iteration });
     }
 
     /// Adds gates over flows from `first` on, one round each.
@@ -282,8 +287,8 @@ impl Collector {
             }
         }
         for iteration in &mut self.set.iterations {
-            iteration.flows.retain(|&flow| !out[flow as usize]);
-            iteration.flows.iter_mut().for_each(|flow| *flow = place[*flow as usize]);
+            iteration.flows.retain(|one| !out[one.flow as usize]);
+            iteration.flows.iter_mut().for_each(|one| one.flow = place[one.flow as usize]);
         }
         self.set.iterations.retain(|iteration| !iteration.flows.is_empty());
         let mut out = out.into_iter();
@@ -350,7 +355,8 @@ impl Collector {
             gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow = place[*flow as usize]);
         }
         for iteration in &mut self.set.iterations {
-            iteration.flows.iter_mut().for_each(|flow| *flow = place[*flow as usize]);
+            iteration.flows.iter_mut().for_each(|one| one.flow = place[one.flow as usize]);
+            iteration.flows.sort_unstable_by_key(|one| one.flow);
         }
         self.set.flows.sort_by_key(|flow| flow.start);
         let qps_of = |message: u32| match self.qps.partition_point(|&(first, _)| first <= message) {
@@ -378,6 +384,12 @@ impl Collector {
             flows_of(&mut gate.waits_for);
             flows_of(&mut gate.starts);
         }
-        self.set.iterations.iter_mut().for_each(|iteration| flows_of(&mut iteration.flows));
+        for iteration in &mut self.set.iterations {
+            let parts = |one: &StepFlow| {
+                let one = *one;
+                ranges[one.flow as usize].clone().map(move |flow| StepFlow { flow, ..one })
+            };
+            iteration.flows = iteration.flows.iter().flat_map(parts).collect();
+        }
     }
 }

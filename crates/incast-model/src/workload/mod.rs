@@ -25,6 +25,7 @@ mod offer;
 mod offered;
 mod permutation;
 mod poisson;
+mod rails;
 mod ranks;
 mod request_response;
 mod ring;

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
 use super::hosts::HostSet;
+use super::rails;
 use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::rng::pick;
@@ -34,6 +35,9 @@ pub enum RankOrder {
     Host,
     /// Random; every choice and order is equally likely.
     Random,
+    /// One ring for each GPU of a server, for `ring_all_reduce` in `rail_optimized`: ring r visits all GPUs of a server,
+    /// enters it on rail r or the next one, and leaves it on the other (alternating rings of NCCL 2.20).
+    Rails,
 }
 
 impl Ranks {
@@ -46,9 +50,36 @@ impl Ranks {
     ) -> Result<Vec<HostId>, EntryError> {
         let default = Self::default();
         let ranks = ranks.unwrap_or(&default);
-        let placed = match &ranks.list {
-            Some(list) => ranks.listed(list, name, entry)?,
-            None => ranks.chosen(name, entry)?,
+        if ranks.order == RankOrder::Rails {
+            return Err(entry.refuse(
+                &format!("{name}.order"),
+                "rails",
+                "host or random; rails is for ring_all_reduce",
+            ));
+        }
+        ranks.at_least(least, name, entry)
+    }
+
+    /// At least 2, and rings over all of them, as ranks in order.
+    pub(super) fn rings(ranks: Option<&Self>, entry: &Entry<'_>) -> Result<(Vec<HostId>, Vec<Vec<usize>>), EntryError> {
+        match ranks.filter(|ranks| ranks.order == RankOrder::Rails) {
+            Some(ranks) => {
+                let placed = ranks.at_least(2, "ranks", entry)?;
+                let rings = rails::rings(&placed, entry)?;
+                Ok((placed, rings))
+            }
+            None => {
+                let placed = Self::place(ranks, "ranks", 2, entry)?;
+                let ring = (0..placed.len()).collect();
+                Ok((placed, vec![ring]))
+            }
+        }
+    }
+
+    fn at_least(&self, least: usize, name: &str, entry: &Entry<'_>) -> Result<Vec<HostId>, EntryError> {
+        let placed = match &self.list {
+            Some(list) => self.listed(list, name, entry)?,
+            None => self.chosen(name, entry)?,
         };
         if placed.len() < least {
             return Err(entry.refuse(name, format!("{} host(s)", placed.len()), format!("at least {least} hosts")));

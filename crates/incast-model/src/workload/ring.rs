@@ -22,7 +22,8 @@ pub struct RingAllReduce {
     /// Phases of the all-reduce; one phase has n - 1 steps. Default both.
     #[serde(default)]
     pub part: RingPart,
-    /// Chunks of each segment, at least 1, that circulate independently, as on NCCL's channels. Default 1.
+    /// Chunks of each segment, at least 1, that circulate independently, as on NCCL's channels. Default 1. With rank order
+    /// `rails`, of each ring's segments.
     #[serde(default = "one")]
     #[schemars(transform = least(1))]
     pub chunks: u32,
@@ -57,12 +58,12 @@ pub(super) const fn one() -> u32 {
 
 impl Pattern for RingAllReduce {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
-        let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
-        let chunks = u64::from(self.chunks);
-        let bytes = at_least_a_byte_each(entry, self.size, chunks * ranks.len() as u64)?;
+        let (ranks, rings) = Ranks::rings(self.ranks.as_ref(), entry)?;
+        let (chunks, count) = (u64::from(self.chunks), rings.len() as u64);
+        let bytes = at_least_a_byte_each(entry, self.size, count * chunks * ranks.len() as u64)?;
         let waits = Waits { all: false, own: false };
         let halves = if self.part == RingPart::Both { 2.0 } else { 1.0 };
-        let messages = halves * chunks as f64 * ranks.len() as f64 * (ranks.len() - 1) as f64;
+        let messages = halves * (count * chunks) as f64 * ranks.len() as f64 * (ranks.len() - 1) as f64;
         let operation = match self.part {
             RingPart::Both => Operation::AllReduce,
             RingPart::ReduceScatter => Operation::ReduceScatter,
@@ -71,20 +72,28 @@ impl Pattern for RingAllReduce {
         let measure = Measure::new(operation, bytes);
         let (iterations, compute, size) = (self.iterations, self.compute, (messages, messages));
         let collective = Collective { ranks: &ranks, iterations, compute, waits, round: 1, size, measure };
-        collective.add(entry, out, |_| parts(bytes, chunks).map(|bytes| self.steps(ranks.len(), bytes)).collect())
+        let shares: Vec<(&[usize], u64)> = rings.iter().map(Vec::as_slice).zip(parts(bytes, count)).collect();
+        collective.add(entry, out, |_| {
+            let chunked = shares.iter().flat_map(|&(ring, share)| parts(share, chunks).map(move |part| (ring, part)));
+            chunked.map(|(ring, part)| self.steps(ring, part)).collect()
+        })
     }
 }
 
 impl RingAllReduce {
-    /// In step k rank i forwards the data of step k - 1, segment i - k, and in the second half the sums, i + 1 - k.
-    fn steps(&self, n: usize, bytes: u64) -> Vec<Step> {
+    /// In step k place i forwards the data of step k - 1, segment i - k, and in the second half the sums, i + 1 - k.
+    fn steps(&self, ring: &[usize], bytes: u64) -> Vec<Step> {
+        let n = ring.len();
         let segments: Vec<u64> = parts(bytes, n as u64).collect();
         let halves: &[usize] = match self.part {
             RingPart::Both => &[0, 1],
             RingPart::ReduceScatter | RingPart::AllGather => &[0],
         };
         let step = |(half, k): (usize, usize)| {
-            let message = |from| Message { from, to: (from + 1) % n, bytes: segments[(from + n + half - k) % n] };
+            let message = |i: usize| {
+                let bytes = segments[(i + n + half - k) % n];
+                Message { from: ring[i], to: ring[(i + 1) % n], bytes }
+            };
             Step { messages: (0..n).map(message).collect(), delay: Time::ZERO }
         };
         halves.iter().flat_map(|&half| (0..n - 1).map(move |k| (half, k))).map(step).collect()
@@ -95,7 +104,7 @@ impl RingAllReduce {
 mod tests {
     use super::super::collective::tests::{depths, sent};
     use super::super::testing::{flows, pattern, refused, star};
-    use crate::flow::FlowSet;
+    use crate::flow::{FlowSet, StepFlow};
     use crate::units::Rate;
 
     fn ring(hosts: u32, json: &str) -> FlowSet {
@@ -168,7 +177,14 @@ mod tests {
         assert_eq!(facts, [(0, 0, 1_000_000), (0, 1, 1_000_000), (0, 2, 1_000_000)]);
         // 24 messages of two queue pairs each.
         let of_iteration = |k: u32| (48 * k..48 * (k + 1)).collect::<Vec<u32>>();
-        assert!((0..).zip(&set.iterations).all(|(k, one)| one.flows == of_iteration(k)));
+        for (k, one) in (0..).zip(&set.iterations) {
+            assert_eq!(one.flows.iter().map(|one| one.flow).collect::<Vec<_>>(), of_iteration(k));
+            for StepFlow { flow, step, rank } in &one.flows {
+                // 8 flows in each step of 4 ranks; two queue pairs follow each other.
+                assert_eq!((*step, *rank), (flow % 48 / 8, flow % 8 / 2));
+                assert_eq!(set.flows[*flow as usize].src.0, *rank);
+            }
+        }
         let compute = set.iterations.iter().map(|one| one.compute_before);
         assert_eq!(compute.collect::<Vec<_>>(), [0, 5, 5].map(crate::units::Time::us));
     }

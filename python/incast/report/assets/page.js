@@ -2,7 +2,7 @@
 // The page: what is chosen, which charts that gives, and how they are saved.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const SECTIONS = { deadlocks: ["closing"], tenants: ["vms", "guarantees"], slowdown: ["slowdown"], distributions: ["cdf-fct", "cdf-slowdown"], queues: ["queues"], rates: ["rates"], pauses: ["pauses"] };
+const SECTIONS = { deadlocks: ["closing"], tenants: ["vms", "guarantees"], iterations: ["iterations"], slowdown: ["slowdown"], distributions: ["cdf-fct", "cdf-slowdown"], queues: ["queues"], rates: ["rates"], pauses: ["pauses"] };
 const LABELLED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
 const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use incast_model::fabric::HostId;
-use incast_model::flow::Flow;
+use incast_model::flow::{Flow, Iteration, StepFlow};
 use incast_model::units::Time;
 use incast_sim::measure::{RateSample, Waits};
 use incast_sim::outcome::{FlowRecord, FlowStatus};
@@ -13,17 +13,27 @@ use super::super::columns::{
 use super::shared::{Between, dst, dst_name, flow, label, priority, scheme, src, src_name, time};
 use super::{Condition, Records, Row, Table};
 
+/// Number of no dependency and no iteration.
+const NONE: u32 = u32::MAX;
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowRow {
     message: u32,
-    dependency: Option<u32>,
+    dependency: u32,
+    /// Index of its iteration.
+    iteration: u32,
 }
 
 fn flow_rows<'a>(run: &'a Records<'a>) -> Cow<'a, [FlowRow]> {
-    let parts = |(message, flows): (u32, Range<u32>)| flows.map(move |_| FlowRow { message, dependency: None });
+    let parts = |(message, flows): (u32, Range<u32>)| {
+        flows.map(move |_| FlowRow { message, dependency: NONE, iteration: NONE })
+    };
     let mut rows: Vec<FlowRow> = (0..).zip(run.flows.messages()).flat_map(parts).collect();
     for (number, gate) in (0..).zip(&run.flows.gates) {
-        gate.starts.iter().for_each(|&flow| rows[flow as usize].dependency = Some(number));
+        gate.starts.iter().for_each(|&flow| rows[flow as usize].dependency = number);
+    }
+    for (number, iteration) in (0..).zip(&run.flows.iterations) {
+        iteration.flows.iter().for_each(|one| rows[one.flow as usize].iteration = number);
     }
     rows.into()
 }
@@ -35,6 +45,15 @@ impl<'a> Row<'a, FlowRow> {
 
     fn result(self) -> &'a FlowRecord {
         &self.run.outcome.flows[self.number as usize]
+    }
+
+    fn iteration(self) -> Option<&'a Iteration> {
+        self.run.flows.iterations.get(self.iteration as usize)
+    }
+
+    fn step(self) -> Option<StepFlow> {
+        let flows = &self.iteration()?.flows;
+        flows.binary_search_by_key(&self.number, |one| one.flow).ok().map(|at| flows[at])
     }
 
     fn is_backlogged(self) -> bool {
@@ -73,8 +92,22 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
         u16("sport", "UDP source port", |row| row.flow().sport),
         u16("dport", "UDP destination port", |row| row.flow().dport),
         maybe_u32("dependency", "number of the dependency that it waited for; missing without one", |row| {
-            row.dependency
+            Some(row.dependency).filter(|&number| number != NONE)
         }),
+        maybe_u32("collective", "number of its collective, as in the table `iterations`; missing without one", |row| {
+            Some(row.iteration()?.collective)
+        }),
+        maybe_u32(
+            "iteration",
+            "number of its iteration of the collective, from 0; missing without a collective",
+            |row| Some(row.iteration()?.number),
+        ),
+        maybe_u32(
+            "step",
+            "number of its step in the iteration, from 0; in an all-to-all, rank i sends to i + 1 in step 0, to i + 2 in step 1; missing without a collective",
+            |row| Some(row.step()?.step),
+        ),
+        maybe_u32("rank", "rank of its sender, from 0; missing without a collective", |row| Some(row.step()?.rank)),
         maybe_ps("start_ps", "start; missing if it did not start", |row| row.result().start),
         maybe_ps("delivered_ps", "arrival of its last byte at the receiver; missing without it", |row| {
             row.result().delivered

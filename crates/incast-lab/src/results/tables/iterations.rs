@@ -18,8 +18,8 @@ pub(super) struct Completed {
 fn completed<'a>(run: &'a Records<'a>) -> Cow<'a, [Completed]> {
     let one = |(index, iteration): (usize, &Iteration)| {
         let none = (Time::MAX, Time::ZERO);
-        let (start, end) = iteration.flows.iter().try_fold(none, |(start, end), &flow| {
-            let record = &run.outcome.flows[flow as usize];
+        let (start, end) = iteration.flows.iter().try_fold(none, |(start, end), one| {
+            let record = &run.outcome.flows[one.flow as usize];
             Some((start.min(record.start?), end.max(record.delivered?)))
         })?;
         Some(Completed { index, start, end })
@@ -50,7 +50,7 @@ pub(super) static ITERATIONS: Table<Completed> = Table {
     rows: completed,
     columns: &[
         scheme(),
-        label(|row| row.run.flows.flows[row.iteration().flows[0] as usize].label.into()),
+        label(|row| row.run.flows.flows[row.iteration().flows[0].flow as usize].label.into()),
         u32("collective", "number of the collective, by workload entry and tenant, from 0", |row| {
             row.iteration().collective
         }),

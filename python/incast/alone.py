@@ -1,0 +1,120 @@
+"""Jobs (collectives of one label) next to other traffic and alone: iteration times and their ratio."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incast.errors import ResultsError
+from incast.iterations import aligned
+from incast.results import Results, open_results
+from incast.table import Given, Table
+
+if TYPE_CHECKING:
+    from incast.scenario import Scenario
+    from incast.schema import Scheme
+
+FOLDER = "alone"
+"""Folder in the results of a scenario that has a results folder for each job."""
+FIELDS = (
+    Given("scheme", "name", None, "scheme"),
+    Given("label", "name", None, "label of the job's collectives"),
+    Given("iterations", "i64", None, "compared iterations: those completed in both simulations"),
+    Given("mean_ps", "f64", "ps", "mean time of an iteration, communication and compute, next to the other traffic"),
+    Given("alone_ps", "f64", "ps", "the same in a simulation of the job alone"),
+    Given("slowdown", "f64", None, "`mean_ps` / `alone_ps`"),
+)
+HEAD = ("job", "scheme", "iterations", "mean", "alone", "slowdown")
+LEGEND = "jobs next to the other traffic and alone: mean time of an iteration, communication and compute"
+BY_LABEL = ("control_by_label", "transport_by_label", "window_by_label")
+"""Settings of a scheme for the flows of some labels."""
+Times = dict[tuple[str, str], list[tuple[int, int]]]
+"""By scheme and label: number and time of each iteration."""
+
+
+def parts(scenario: Scenario, results: Results) -> Iterator[tuple[Scenario, Path]]:
+    """For each job of results: the scenario without other traffic, and the folder for its results.
+
+    Raises:
+        ResultsError: No iteration of a collective completed.
+
+    """
+    jobs = list(dict.fromkeys(label for _, label in _times(results)))
+    if not jobs:
+        raise ResultsError(f"{results.path}: no job to simulate alone: no iteration of a collective completed")
+    for number, label in enumerate(jobs):
+        part = copy.copy(scenario)
+        part.workload = [entry for entry in scenario.workload if _label(entry) == label]
+        part.scheme = {name: _of_label(scheme, label) for name, scheme in (scenario.scheme or {}).items()}
+        yield part, results.path / FOLDER / str(number)
+
+
+def alone(results: Results) -> Table:
+    """Iteration time of each job next to the other traffic, alone, and the ratio, by scheme.
+
+    Raises:
+        ResultsError: The jobs have not been simulated alone.
+
+    """
+    folders = sorted((results.path / FOLDER).glob("*"), key=lambda folder: int(folder.name))
+    if not folders:
+        raise ResultsError(f"{results.path}: jobs were not simulated alone; run the scenario with --alone")
+    together = _times(results)
+    rows = [
+        row
+        for folder in folders
+        for (scheme, label), times in _times(open_results(folder)).items()
+        if (row := _row(scheme, label, together.get((scheme, label), []), times))
+    ]
+    return Table.of_rows("alone", FIELDS, rows)
+
+
+def text(results: Results) -> str:
+    """One line for each job and scheme, with a legend; empty if jobs were not simulated alone."""
+    if not (results.path / FOLDER).is_dir():
+        return ""
+    return "\n".join((*aligned([HEAD, *map(_cells, alone(results).dicts())]), LEGEND))
+
+
+def _row(scheme: str, label: str, *simulations: list[tuple[int, int]]) -> tuple[Any, ...] | None:
+    """A row of the iterations that completed in both simulations."""
+    both = set.intersection(*({number for number, _ in times} for times in simulations))
+    if not both:
+        return None
+    mean, base = ([time for number, time in times if number in both] for times in simulations)
+    mean_ps, alone_ps = sum(mean) / len(mean), sum(base) / len(base)
+    return scheme, label, len(base), mean_ps, alone_ps, mean_ps / alone_ps
+
+
+def _times(results: Results) -> Times:
+    """Times of the completed iterations of results, with compute time, in order of the schemes."""
+    found: Times = {}
+    if "iterations" not in results.tables:
+        return found
+    order = list(results.manifest["schemes"])
+    for row in sorted(results.table("iterations").dicts(), key=lambda row: order.index(row["scheme"])):
+        time = row["compute_ps"] + row["end_ps"] - row["start_ps"]
+        found.setdefault((row["scheme"], row["label"]), []).append((row["iteration"], time))
+    return found
+
+
+def _label(entry: Any) -> str:
+    """Label of a workload entry: by default the name of its pattern, its only field that is no plain value."""
+    tree = entry.to_tree()
+    return str(tree.get("label") or next(name for name, value in tree.items() if isinstance(value, (dict, list))))
+
+
+def _of_label(scheme: Scheme, label: str) -> Scheme:
+    """A scheme without settings for other labels, which have no flows."""
+    part = copy.copy(scheme)
+    for name in BY_LABEL:
+        given = getattr(scheme, name) or {}
+        setattr(part, name, {label: given[label]} if label in given else None)
+    return part
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    times = (f"{row[name] / 1e6:,.1f} us" for name in ("mean_ps", "alone_ps"))
+    return row["label"], row["scheme"], str(row["iterations"]), *times, f"{row['slowdown']:.3f}"
