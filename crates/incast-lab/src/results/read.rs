@@ -133,7 +133,10 @@ impl Results {
     fn damage_of_rows(&self, name: &str, table: &TableManifest) -> Option<Damage> {
         let file = self.file(name);
         let rows = opened(&file).and_then(|(rows, _)| check_rows(&file, rows, table));
-        rows.err().map(|error| Damage { file, why: why(error) })
+        // A changed file is reported as such.
+        rows.err().map(|error| {
+            self.damage_of_content(&file, &table.sha256).unwrap_or_else(|| Damage { file, why: why(error) })
+        })
     }
 
     fn damage_of_content(&self, file: &Path, sha256: &str) -> Option<Damage> {
