@@ -19,7 +19,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import incast
-from conftest import PATIENCE, ROOT, Command, Start, stop, system_browser, wait_until, write
+from conftest import PATIENCE, ROOT, SMALL, Command, Start, stop, system_browser, wait_until, write
 from folders import CLAIMS, check, make_study
 from incast import charts, report
 from incast.report.claims import MARKDOWN, article
@@ -468,3 +468,20 @@ def test_explanations_load_no_images() -> None:
     """Viewers without the page's content policy would load them from the network."""
     found = MARKDOWN.render("Its *marks* ![chart](http://127.0.0.1/x.png) <img src=x>")
     assert found == '<p>Its <em>marks</em> !<a href="http://127.0.0.1/x.png">chart</a> &lt;img src=x&gt;</p>\n'
+
+
+def test_iterations_of_collectives_are_bars(browser: Browser, tmp_path: Path) -> None:
+    """A bar for each scheme, iteration and part, with room for its colour."""
+    ring = 'ring_all_reduce = { size = "80kB", iterations = 3, compute = "5us" }'
+    head = SMALL.split("[[workload]]")[0]
+    schemes = SMALL[SMALL.index("[scheme.DCQCN]") :]
+    jobs = "".join(f'[[workload]]\nlabel = "{job}"\n{ring}\n' for job in ("first", "second"))
+    incast.load(write(tmp_path, f"{head}{jobs}{schemes}")).run(tmp_path / "results")
+    found = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"))
+    assert len(found.rows("iterations")) == 2 * 2 * 3
+    widths = "all => all.map(bar => bar.getBBox()).filter(box => box.height > 0).map(box => box.width)"
+    bars = found.page.locator("#figure-iterations svg .mark-rect.role-mark path").evaluate_all(widths)
+    # Compute is 0 in the first iterations.
+    assert len(bars) == 2 * 2 * (3 + 2)
+    assert min(bars) > 20
+    assert found.said == []

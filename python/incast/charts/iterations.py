@@ -60,8 +60,9 @@ def _spec(schemes: Sequence[str], who: Sequence[str]) -> Spec:
     parts = list(PARTS.values())
     return {
         "transform": [
-            {"fold": list(PARTS), "as": ["column", "time_ps"]},
-            {"calculate": f"{json.dumps(PARTS)}[datum.column]", "as": "part"},
+            {"calculate": json.dumps(parts), "as": "part"},
+            {"calculate": f"[{', '.join(f'datum.{column}' for column in PARTS)}]", "as": "time_ps"},
+            {"flatten": ["part", "time_ps"]},
         ],
         "facet": {
             "field": "who",
@@ -104,5 +105,5 @@ def _spec(schemes: Sequence[str], who: Sequence[str]) -> Spec:
                 ],
             },
         },
-        "resolve": {"scale": {"x": "independent", "y": "independent"}},
+        "resolve": {"scale": {"y": "independent"}},
     }
