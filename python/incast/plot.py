@@ -191,6 +191,10 @@ def _renderer(figure: Figure) -> Any:
     return matplotlib("backends.backend_agg").FigureCanvasAgg(figure).get_renderer()
 
 
+MANY = 500
+"""Bars of a chart beyond which a small SVG has an image of them."""
+
+
 def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -> Path:
     """Write a figure to a file. The same results give the same file."""
     file = Path(path)
@@ -209,9 +213,19 @@ def encoded(figure: Figure, suffix: str, *, outlines: bool = True) -> bytes:
         **text_size(figure.get_figwidth()),
     }
     with matplotlib().rc_context(settings):
+        if not outlines:
+            _rasterise(figure)
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
         figure.savefig(out, format=suffix.removeprefix("."), dpi=DPI, metadata=metadata)
     return out.getvalue() if outlines else smaller(out.getvalue().decode()).encode()
+
+
+def _rasterise(figure: Figure) -> None:
+    """Make an image of thousands of bars, such as pauses, in the middle of a vector graphic."""
+    for axes in figure.axes:
+        many = sum(len(collection.get_paths()) for collection in axes.collections) > MANY
+        for collection in axes.collections:
+            collection.set_rasterized(many)
 
 
 def scheme_styles(chart: Chart) -> dict[str, dict[str, Any]]:
