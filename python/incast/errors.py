@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -103,6 +104,16 @@ class IncastWarning(UserWarning):
 
     `Scenario.run` issues it, so the filters of the module `warnings` apply.
     """
+
+
+_PLACE = re.compile(r"\((?:[^()]*/)?([^()/]+:\d+)\)")
+"""File, with its folder, and line."""
+
+
+def unsaid(warnings: Iterable[str], known: Iterable[str]) -> list[str]:
+    """The warnings of results that the scenario did not have. Results name its file without the folder."""
+    said = {_PLACE.sub(r"(\1)", text) for text in known}
+    return [text for text in warnings if text not in said]
 
 
 _KINDS: dict[str, type[IncastError]] = {

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from incast import _core, schema
 from incast.alone import parts
-from incast.errors import IncastWarning, translated
+from incast.errors import IncastWarning, translated, unsaid
 from incast.progress import Callback, json_callback
 from incast.progress_bars import shown
 from incast.results import Results
@@ -123,9 +123,8 @@ class Scenario(schema.Scenario):
         added = None if columns is None else json.dumps(dict(columns))
         with shown(progress) as callback, translated():
             results = Results(core.run(fspath(out), overwrite, threads, json_callback(callback), added), keep)
-        for text in results.warnings():
-            if text not in known:
-                warnings.warn(text, IncastWarning, stacklevel=2)
+        for text in unsaid(results.warnings(), known):
+            warnings.warn(text, IncastWarning, stacklevel=2)
         if alone:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", IncastWarning)

@@ -16,6 +16,7 @@ from incast.alone import parts
 from incast.cli import codes, summary
 from incast.cli.command import Overrides, command
 from incast.cli.live import Live
+from incast.errors import unsaid
 
 FOLDER = Path(incast.__file__).with_name("examples")
 """Scenarios of the package. In a checkout they are links to the files in scenarios/, which a wheel has copies of."""
@@ -90,7 +91,7 @@ def run(
     with Live(_terminal.console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
         warnings.simplefilter("ignore", incast.IncastWarning)
         results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
-    codes.warn(text for text in results.warnings() if text not in known)
+    codes.warn(unsaid(results.warnings(), known))
     if alone:
         _simulate_alone(scenario, results, quiet=quiet, threads=threads)
     if not quiet:

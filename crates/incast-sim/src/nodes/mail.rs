@@ -32,7 +32,7 @@ impl Mail {
         stamp: Stamp,
         (carried, stride): (&mut Carried, usize),
     ) -> Self {
-        let mut arrived = packet.on_wire(port, stamp);
+        let mut arrived = port.arriving(packet, stamp);
         if has_telemetry(RUN)
             && let Some((record, count)) = stamp.record
         {

@@ -2,7 +2,6 @@
 
 use incast_model::fabric::PortId;
 
-use super::plan::PortPlan;
 use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{FlowId, Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, ReceivedId, SentId, flag};
@@ -61,18 +60,6 @@ impl Packet {
 }
 
 impl Packet {
-    /// As it arrives at the far end of a port.
-    #[inline(always)]
-    pub(super) fn on_wire(&self, port: &PortPlan, stamp: Stamp) -> Self {
-        Self {
-            in_port: port.peer_port,
-            hops: self.hops + 1,
-            flags: stamp.flags,
-            in_prio: if self.kind == Kind::Pfc { self.in_prio } else { stamp.in_prio },
-            ..*self
-        }
-    }
-
     /// Byte ranges or slots, not INT records.
     #[inline]
     pub(super) const fn has_ranges(&self) -> bool {

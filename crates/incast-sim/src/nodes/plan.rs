@@ -5,7 +5,7 @@ use incast_model::units::Time;
 
 use super::cut::Cut;
 use super::order::Order;
-use super::packet::Packet;
+use super::packet::{Packet, Stamp};
 use super::run::{NS3, has_extras, has_transports};
 use crate::host::Carrier;
 use crate::kernel::{FlowId, IdVec, Kind, Line, LocalPort, Member, ReceivedId, SentId, flag};
@@ -55,6 +55,20 @@ impl PortPlan {
         line: Line(0),
         place: 0,
     };
+}
+
+impl PortPlan {
+    /// A packet as it arrives at the far end.
+    #[inline(always)]
+    pub(super) fn arriving(&self, packet: &Packet, stamp: Stamp) -> Packet {
+        Packet {
+            in_port: self.peer_port,
+            hops: packet.hops + 1,
+            flags: stamp.flags,
+            in_prio: if packet.kind == Kind::Pfc { packet.in_prio } else { stamp.in_prio },
+            ..*packet
+        }
+    }
 }
 
 /// Node at the far end of a link.
