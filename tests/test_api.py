@@ -383,10 +383,11 @@ def test_a_run_warns_and_its_results_keep_the_warnings(tmp_path: Path) -> None:
         results = scenario.run(tmp_path / "results")
     assert [str(one.message) for one in found] == texts
     assert {one.filename for one in found} == {__file__}, "the line of the caller is shown"
-    assert incast.open(results.path).warnings() == results.warnings() == texts
+    bare = [text.replace(str(file), file.name) for text in texts]
+    assert incast.open(results.path).warnings() == results.warnings() == bare
     kept = results.manifest["warnings"]
     assert [one["schemes"] for one in kept] == [["A", "B"], ["A"]]
-    assert {(one["field"], one["line"]) for one in kept} == {("network.load_balancing", f"{file}:7")}
+    assert {(one["field"], one["line"]) for one in kept} == {("network.load_balancing", f"{file.name}:7")}
     html = results._repr_html_()
     assert html.index("INT records") < html.index("<table>")
     with warnings.catch_warnings():

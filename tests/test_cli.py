@@ -153,7 +153,7 @@ def test_what_has_no_effect_is_told(command: Command, small: Path) -> None:
     assert (warning["field"], warning["line"]) == ("scheme.HPCC.ecn.kmin", f"{small}:{line}")
     assert done.stderr.count("has no effect") == 1
     again = command("results", "results/scenario")
-    assert (again.returncode, again.stderr.splitlines()) == (0, done.stderr.splitlines())
+    assert (again.returncode, again.stderr) == (0, done.stderr.replace(str(small), small.name))
 
 
 def test_run(command: Command, small: Path, tmp_path: Path) -> None:

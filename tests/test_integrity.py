@@ -95,8 +95,7 @@ def test_a_flipped_bit_is_no_other_result(there: Path, command: Command) -> None
     for arguments in (["results", "run"], ["results", "run", "--table", "flows"], ["report", "run"]):
         assert "run/flows.parquet is damaged: its SHA-256 is not the manifest's" in refused(command, *arguments)
     assert not (there / "run.html").exists()
-    # The bit is in the metadata, so the rows cannot be compared when the folder is opened.
-    assert "run/flows.parquet is damaged" in refused(command, "results", "run", "--table", "ports")
+    assert command("results", "run", "--table", "ports").returncode == 0
 
 
 def test_the_manifest_is_compared(there: Path, command: Command) -> None:
