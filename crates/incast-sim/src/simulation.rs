@@ -30,10 +30,10 @@ pub struct Simulation {
 /// and [`Transport::patience`].
 const STALL: Time = Time::ms(20);
 
-/// Nodes for each thread at least: with fewer, threads wait for each other more than they work.
+/// Nodes for each thread at least: with fewer, threads wait for each other more than they work (our choice).
 const LEAST: usize = 32;
 
-/// Nodes of a partition that makes few packets for others.
+/// Nodes of a partition where there are more partitions than threads (our choice).
 const LARGE: usize = 256;
 
 impl Simulation {

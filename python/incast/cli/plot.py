@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from incast.charts.kinds import Kind
 from incast.cli import codes
 from incast.cli.command import command
 
@@ -21,19 +22,7 @@ Examples:
   incast plot sweeps/load over -o load.pdf --over load --figure slowdown_p99
   incast plot --study results/hpcc-quick --figure websearch-30 -o websearch-30.pdf
 """
-Name = Literal[
-    "slowdown",
-    "cdf-fct",
-    "cdf-slowdown",
-    "iterations",
-    "queues",
-    "rates",
-    "pauses",
-    "closing",
-    "vms",
-    "guarantees",
-    "over",
-]
+Name = Literal[Kind, "over"]
 Percentile = Literal["p50", "p95", "p99"]
 Repeated = Parameter(negative=(), consume_multiple=False)
 AtLeastOne = Parameter(validator=Number(gte=1))

@@ -123,7 +123,7 @@ fn ended(process: u32) -> bool {
     pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
-/// Only its digest is kept.
+/// Only its digest is kept. Empty if unknown: then the lock alone tells who writes.
 fn host_name() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }

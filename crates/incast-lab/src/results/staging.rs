@@ -20,7 +20,7 @@ pub(super) struct Staging {
     token: String,
     partial: PathBuf,
     lock: Option<File>,
-    /// Of the finished folder.
+    /// Permissions that the finished folder gets.
     usual: Permissions,
     parents: Parents,
     committed: bool,

@@ -15,7 +15,7 @@ const MOST_SAMPLES: u64 = 1_000_000;
 
 const PS_PER_S: f64 = 1e12;
 
-/// Of `simulation.horizon`.
+/// Largest `simulation.horizon`.
 const LONGEST: Time = Time::ms(4_000_000);
 
 pub(super) fn found(prepared: &Prepared) -> Vec<Warning> {

@@ -184,7 +184,7 @@ pub(super) const LABEL_RULE: &str = "a name without commas, quotes, control char
 #[derive(Default)]
 pub(super) struct Collector {
     set: FlowSet,
-    /// Of the next iteration.
+    /// Flows of the next iteration.
     steps: Vec<StepFlow>,
     labels: HashMap<String, u16>,
     /// First message and number of queue pairs, per change.

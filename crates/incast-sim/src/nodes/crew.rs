@@ -17,10 +17,10 @@ use super::partition::{Movable, Task};
 use super::plan::{Layout, Plan};
 use crate::plan::Network;
 
-/// A thread waits awake for so long, then it sleeps: longer than most windows take, shorter than a user notices.
+/// A thread waits awake for this time, then it sleeps. Most windows are shorter (our choice).
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// Windows after which partitions are shared out anew.
+/// After so many shared windows, threads get new shares of the partitions (our choice).
 const PERIOD: u32 = 256;
 
 /// Partitions of one thread for one window.
@@ -49,7 +49,7 @@ pub(super) struct Crew {
     /// Threads but the caller's, in order of their partitions.
     hands: Vec<Hand>,
     awake: Duration,
-    /// Until partitions are shared out anew.
+    /// Shared windows until threads get new shares.
     windows: u32,
     /// By partition: events when they were last shared out.
     events: Vec<u64>,
@@ -130,7 +130,7 @@ fn shares(costs: &[u64], threads: usize) -> Vec<usize> {
     let next = |thread: usize| {
         let fair = (u128::from(all) * thread as u128 / threads as u128) as u64;
         let last = costs.len() - (threads - thread);
-        // A partition belongs to the thread in whose share its middle is.
+        // The middle of a partition decides to which share it belongs.
         while first < last && before + costs[first] / 2 < fair {
             before += costs[first];
             first += 1;

@@ -40,7 +40,7 @@ fn of_hash(node: NodeId, seed: u64) -> u32 {
 /// Partitions of similar capacity (the sum of the rates of their ports), with few links between them.
 ///
 /// Switches with hosts are divided in their order, which the generators of fabrics give to neighbours. Then come their
-/// neighbours, and so on: each to the partition with which it shares most capacity, among those with space for it.
+/// neighbours, and so on. Each goes to a partition with space for it; of these, to the one with most capacity of common links.
 fn clusters(fabric: &Fabric, count: usize) -> IdVec<NodeId, u32> {
     let clusters = Clusters::new(fabric);
     let (order, edge) = clusters.by_distance();
@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// Nodes whose names begin so, by partition.
+    /// By partition: names that begin with `prefix`.
     fn names(fabric: &Fabric, cut: Cut, prefix: &str) -> Vec<Vec<String>> {
         let partitions = cut.partitions(fabric);
         let mut found = vec![Vec::new(); partitions.iter().max().map_or(0, |&last| last as usize + 1)];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Windows of a trial of each way, without the first [`WARM`].
+/// Windows of a trial of each way, with [`WARM`] (these and the next: our choice).
 const TRIAL: u32 = 16;
 
 /// Windows in which threads wake up.
@@ -36,7 +36,7 @@ impl Pace {
         }
     }
 
-    /// Of the last window.
+    /// Time and events of the last window.
     pub(super) fn note(&mut self, time: Duration, events: u64) {
         let trial = self.window / TRIAL;
         if trial < 2 && self.window % TRIAL >= WARM {

@@ -18,7 +18,7 @@ pub(super) enum Place {
     Host(u32),
 }
 
-/// What partitions do in a window.
+/// Work of a partition in a window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Task {
     /// Kind of run.

@@ -12,7 +12,7 @@ pub(in crate::nodes) struct Clock {
     pub(super) now: u64,
     /// Wire of the current arrival; too high during actions.
     pub(in crate::nodes) line: Line,
-    /// Of the current window, as in [`Out::inboxes`](crate::nodes::out::Out::inboxes); empty between windows.
+    /// Arrivals of the current window, as in [`Out::inboxes`](crate::nodes::out::Out::inboxes); empty between windows.
     pub(super) arrivals: Vec<u64>,
     /// In later windows, on long links.
     pub(super) later: Later,
