@@ -75,7 +75,7 @@ pub mod transport;
 mod valid;
 
 pub use host::Carrier;
-pub use nodes::Cut;
+pub use nodes::{Cut, MAX_TIME};
 pub use outcome::Outcome;
 pub use plan::{BufferPlan, PortPlan};
 pub use progress::Progress;

@@ -2,6 +2,7 @@
 
 use incast_model::units::{Time, ceil3, floor3};
 use incast_model::workload::least_time;
+use incast_sim::MAX_TIME;
 
 use crate::scenario::Prepared;
 use crate::show::TYPICAL_RATE;
@@ -14,9 +15,6 @@ const MOST_PACKETS: f64 = 86_400.0 * TYPICAL_RATE / 2.0;
 const MOST_SAMPLES: u64 = 1_000_000;
 
 const PS_PER_S: f64 = 1e12;
-
-/// Largest `simulation.horizon`.
-const LONGEST: Time = Time::ms(4_000_000);
 
 pub(super) fn found(prepared: &Prepared) -> Vec<Warning> {
     let horizon = prepared.scenario.simulation.horizon.unwrap_or(Time::MAX);
@@ -36,7 +34,7 @@ fn packets(prepared: &Prepared, horizon: Time) -> Option<Warning> {
         return None;
     }
     let days = bytes / payload / MOST_PACKETS;
-    let enough = Time(floor3((MOST_PACKETS * payload / most_per_s * PS_PER_S) as u64)).min(LONGEST);
+    let enough = Time(floor3((MOST_PACKETS * payload / most_per_s * PS_PER_S) as u64)).min(MAX_TIME);
     let text = format!(
         "its flows have {:.1e} packets: about {days:.0} days of a core for each scheme; write {}",
         bytes / payload,

@@ -19,7 +19,8 @@ pub(crate) const MAX_PORTS: usize = 1 << LINK_BITS;
 
 pub(crate) const MAX_NICS: usize = 255;
 
-pub(crate) const MAX_TIME: Time = Time::ms(4_000_000);
+/// Latest simulated time: keys of events have 52 bits for picoseconds.
+pub const MAX_TIME: Time = Time::ms(4_000_000);
 
 const _: () = assert!(MAX_TIME.0 + MAX_TIME.0 / 10 < 1 << (u64::BITS - LINK_BITS), "times with links fit into keys");
 
