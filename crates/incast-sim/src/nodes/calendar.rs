@@ -55,8 +55,11 @@ impl Calendar {
     #[inline]
     fn set(&mut self, node: Member, ahead: u8) {
         let slot = usize::from(self.slot.wrapping_add(ahead));
-        self.any[slot / 64] |= 1 << (slot % 64);
-        self.bits[slot * self.words + node.index() / 64] |= 1 << (node.0 % 64);
+        let bits = &mut self.bits[slot * self.words + node.index() / 64];
+        if *bits == 0 {
+            self.any[slot / 64] |= 1 << (slot % 64);
+        }
+        *bits |= 1 << (node.0 % 64);
     }
 
     /// Wakes a node in the last window with a list at the latest.

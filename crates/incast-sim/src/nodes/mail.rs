@@ -32,7 +32,8 @@ impl Mail {
         stamp: Stamp,
         (carried, stride): (&mut Carried, usize),
     ) -> Self {
-        let mut arrived = port.arriving(packet, stamp);
+        let mut arrived = Packet::EMPTY;
+        port.arrive(packet, stamp, &mut arrived);
         if has_telemetry(RUN)
             && let Some((record, count)) = stamp.record
         {

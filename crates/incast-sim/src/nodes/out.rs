@@ -195,10 +195,11 @@ impl Out {
         if RUN == NS3 {
             self.ns3().send(line, time);
         } else {
-            if plan.far.is_away() {
-                return self.send_away::<RUN>(all, (time, port, plan), packet, stamp);
-            }
+            // A port to another partition wakes nobody here.
             if time >= woken.until() {
+                if plan.far.is_away() {
+                    return self.send_away::<RUN>(all, (time, port, plan), packet, stamp);
+                }
                 *woken = self.calendar.wake_for_packet(plan.peer, time);
             }
             if plan.far == Far::Switch {

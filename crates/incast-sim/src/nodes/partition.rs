@@ -97,27 +97,21 @@ impl Partition {
     }
 
     /// Returns the time of the node's next known event.
-    #[inline]
+    #[cfg(test)]
     pub(super) fn run_node(&mut self, plan: Plan<'_>, run: u8, member: Member, end: u64) -> u64 {
+        match run {
+            PLAIN => self.run_one::<PLAIN>(plan, member, end),
+            TELEMETRY => self.run_one::<TELEMETRY>(plan, member, end),
+            TRANSPORTS => self.run_one::<TRANSPORTS>(plan, member, end),
+            _ => self.run_one::<ANY>(plan, member, end),
+        }
+    }
+
+    #[inline]
+    fn run_one<const RUN: u8>(&mut self, plan: Plan<'_>, member: Member, end: u64) -> u64 {
         match self.places[member] {
-            Place::Switch(place) => {
-                let switch = &mut self.switches[place as usize];
-                match run {
-                    PLAIN => switch.run::<PLAIN>(plan, &mut self.out, end),
-                    TELEMETRY => switch.run::<TELEMETRY>(plan, &mut self.out, end),
-                    TRANSPORTS => switch.run::<TRANSPORTS>(plan, &mut self.out, end),
-                    _ => switch.run::<ANY>(plan, &mut self.out, end),
-                }
-            }
-            Place::Host(place) => {
-                let host = &mut self.hosts[place as usize];
-                match run {
-                    PLAIN => host.run::<PLAIN>(plan, &mut self.out, end),
-                    TELEMETRY => host.run::<TELEMETRY>(plan, &mut self.out, end),
-                    TRANSPORTS => host.run::<TRANSPORTS>(plan, &mut self.out, end),
-                    _ => host.run::<ANY>(plan, &mut self.out, end),
-                }
-            }
+            Place::Switch(place) => self.switches[place as usize].run::<RUN>(plan, &mut self.out, member, end),
+            Place::Host(place) => self.hosts[place as usize].run::<RUN>(plan, &mut self.out, end),
         }
     }
 
@@ -133,10 +127,20 @@ impl Partition {
         if let Some(ahead) = task.ahead {
             self.enter(ahead);
         }
+        match task.run {
+            PLAIN => self.run_awake::<PLAIN>(plan, task),
+            TELEMETRY => self.run_awake::<TELEMETRY>(plan, task),
+            TRANSPORTS => self.run_awake::<TRANSPORTS>(plan, task),
+            _ => self.run_awake::<ANY>(plan, task),
+        }
+    }
+
+    fn run_awake<const RUN: u8>(&mut self, plan: Plan<'_>, Task { end, wakes, .. }: Task) {
+        let never = if wakes { u64::MAX } else { 0 };
         let awake = std::mem::take(&mut self.awake);
         for &member in &awake {
-            let next = self.run_node(plan, task.run, member, task.end);
-            if task.wakes && next != u64::MAX {
+            let next = self.run_one::<RUN>(plan, member, end);
+            if next < never {
                 self.out.calendar.wake(member, next);
             }
         }

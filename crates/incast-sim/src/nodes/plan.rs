@@ -59,15 +59,15 @@ impl PortPlan {
 }
 
 impl PortPlan {
-    /// A packet as it arrives at the far end.
+    /// Writes a packet as it arrives at the far end.
     #[inline(always)]
-    pub(super) fn arriving(&self, packet: &Packet, stamp: Stamp) -> Packet {
-        Packet {
-            in_port: self.peer_port,
-            hops: packet.hops + 1,
-            flags: stamp.flags,
-            in_prio: if packet.kind == Kind::Pfc { packet.in_prio } else { stamp.in_prio },
-            ..*packet
+    pub(super) fn arrive(&self, packet: &Packet, stamp: Stamp, to: &mut Packet) {
+        *to = *packet;
+        to.in_port = self.peer_port;
+        to.hops = packet.hops + 1;
+        to.flags = stamp.flags;
+        if packet.kind != Kind::Pfc {
+            to.in_prio = stamp.in_prio;
         }
     }
 }

@@ -98,7 +98,7 @@ impl Wire {
         let place = self.place(self.len);
         let entry = &mut self.entries[place];
         entry.time = time;
-        entry.packet = port.arriving(packet, stamp);
+        port.arrive(packet, stamp, &mut entry.packet);
         if !carries(RUN) {
             self.len += 1;
             return;

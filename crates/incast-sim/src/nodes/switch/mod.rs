@@ -22,7 +22,7 @@ use super::packet::Slab;
 use super::plan::{LINK_BITS, Plan};
 use super::run::{ANY, NS3};
 use crate::balance::State;
-use crate::kernel::{Event, IdVec, LocalPort, Target};
+use crate::kernel::{Event, IdVec, LocalPort, Member, Target};
 use crate::measure::Lengths;
 use crate::plan::Sending;
 use crate::switch::{Buffer, RankedQueue};
@@ -85,10 +85,10 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
-    /// Returns the time of the next known event.
-    pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
+    /// Returns the time of the next known event. `own`: this node.
+    pub(super) fn run<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, own: Member, end: u64) -> u64 {
         let mut arrivals = std::mem::take(&mut self.clock.arrivals);
-        out.take_inbox(plan.layout.spots[self.node].member, &mut arrivals);
+        out.take_inbox(own, &mut arrivals);
         self.clock.later.take_before(end, &mut arrivals);
         arrivals.sort_unstable();
         let mut handled = 0;
