@@ -101,9 +101,9 @@ class Scenario(schema.Scenario):
         Args:
             out: Folder for the results. Default: a temporary folder that lives as long as the returned object.
             overwrite: Replace an existing results folder.
-            threads: Threads for all simulations. Default: one per core. Schemes run in parallel; with fewer schemes
-                than threads, a simulation of 64 nodes or more takes several, while that is faster. Results do not
-                depend on it.
+            threads: Threads for all simulations. Default: `simulation.threads`, or one per core. Schemes run in
+                parallel; with fewer schemes than threads, a simulation of 64 nodes or more takes several, while
+                that is faster. Results do not depend on it.
             columns: Constant columns to add to every table, to distinguish runs.
             alone: Simulate each job (collectives of one label) also without the other traffic, for `Results.alone`.
             progress: Function called with a `Progress` several times a second; if it raises an exception, the run ends.

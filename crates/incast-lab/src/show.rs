@@ -24,6 +24,7 @@ mod classes;
 mod estimate;
 mod offered;
 mod sources;
+mod threads;
 mod vms;
 
 pub use buffers::{BufferShow, PortShow, SwitchShow};
@@ -96,6 +97,9 @@ pub struct SchemeShow {
     /// Non-default network settings: `load balancing spray`, ….
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
+    /// Reason for which one thread simulates it; `None`: several can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_thread: Option<String>,
 }
 
 /// Typical packet-hops per second of a server's core.
@@ -127,6 +131,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                 hypervisor: scheme.setup.params.hypervisor.as_ref().map(behind),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
                 network: network(&scheme.setup),
+                one_thread: threads::one_thread(&scheme.setup),
             })
             .collect(),
         buffers: buffers::of_schemes(prepared),
@@ -358,6 +363,9 @@ impl fmt::Display for Show {
             write!(f, "\n           ECN: {}", scheme.ecn)?;
             if !scheme.network.is_empty() {
                 write!(f, "\n           {}", scheme.network.join("; "))?;
+            }
+            if let Some(reason) = &scheme.one_thread {
+                write!(f, "\n           one thread: {reason}")?;
             }
         }
         // Without schemes one stands in for all.

@@ -134,6 +134,12 @@ impl Scenario {
         detached(py, || self.0.write_fabric(form, &path, overwrite))
     }
 
+    /// `simulation.threads`.
+    #[getter]
+    fn threads(&self) -> Option<u32> {
+        self.0.loaded().scenario().simulation.threads
+    }
+
     /// Runs every scheme and writes the results; `progress` receives JSON text several times a second. `columns`: constant
     /// columns of every table, as a JSON object.
     #[pyo3(signature = (out, overwrite = false, threads = None, progress = None, columns = None))]

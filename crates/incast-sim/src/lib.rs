@@ -77,7 +77,7 @@ mod valid;
 pub use host::Carrier;
 pub use nodes::{Cut, MAX_TIME};
 pub use outcome::Outcome;
-pub use plan::{BufferPlan, PortPlan};
+pub use plan::{BufferPlan, PortPlan, Uncut};
 pub use progress::Progress;
 pub use setup::{Arithmetic, ControlSetup, Params, Setup};
 pub use simulation::Simulation;

@@ -31,7 +31,7 @@ pub struct Simulation {
 const STALL: Time = Time::ms(20);
 
 /// Nodes for each thread at least: with fewer, threads wait for each other more than they work (our choice).
-const LEAST: usize = 32;
+pub const NODES_PER_THREAD: usize = 32;
 
 /// Nodes of a partition where there are more partitions than threads (our choice).
 const LARGE: usize = 256;
@@ -67,7 +67,7 @@ impl Simulation {
     pub fn threads(self, threads: usize) -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
         let nodes = self.network.fabric.nodes().len();
-        let threads = threads.min(cores).min(nodes / LEAST).max(1);
+        let threads = threads.min(cores).min(nodes / NODES_PER_THREAD).max(1);
         // A few for each thread, if they are large, so that threads get shares of similar work.
         let cut = if threads == 1 { Cut::Whole } else { Cut::Into((nodes / LARGE).clamp(threads, 4 * threads)) };
         Self { cut, threads, ..self }

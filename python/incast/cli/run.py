@@ -62,8 +62,9 @@ def run(
     quiet
         Print only errors and warnings.
     threads
-        Threads for all simulations. Default: one per core. Schemes run in parallel; with fewer schemes than threads, a
-        simulation of 64 nodes or more takes several, while that is faster. Results do not depend on it.
+        Threads for all simulations. Default: `simulation.threads`, or one per core. Schemes run in parallel; with fewer
+        schemes than threads, a simulation of 64 nodes or more takes several, while that is faster. Results do not
+        depend on it. `incast show` says if one thread simulates a scheme, and why.
     alone
         Simulate each job (collectives of one label) also without the other traffic, and print how much slower its
         iterations are next to it. The results of the job alone are in the folder alone.

@@ -38,7 +38,7 @@ class Task:
     columns: dict[str, Value]
     """The varied parameters."""
     threads: int = 1
-    """Threads of the simulation."""
+    """Threads of the simulation, if its scenario asks for no more."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ def simulate(
         tell(Pulse(scheme.fraction, scheme.packet_hops))
 
     with translated():
+        threads = max(threads, scenario.threads or 1)
         results = Results(scenario.run(folder, False, threads, progress, json.dumps(columns)))
     _write_slowdown(results, columns, folder / SLOWDOWN)
 

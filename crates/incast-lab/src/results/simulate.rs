@@ -66,7 +66,8 @@ pub(super) type Engine<'a> =
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// Simulates every scheme on `threads` in all (`None`: one per core). With fewer schemes than threads, a simulation gets several.
+/// Simulates every scheme on `threads` in all (`None`: the scenario's, or one per core). With fewer schemes than threads, a
+/// simulation gets several.
 ///
 /// Calls `progress` on the caller's thread; its break returns [`ResultsError::Interrupted`]. Refuses runs beyond the available
 /// memory.
@@ -75,7 +76,8 @@ pub fn simulate(
     threads: Option<usize>,
     progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
 ) -> Result<Vec<SchemeRun>, ResultsError> {
-    let threads = threads.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+    let own = prepared.scenario.simulation.threads.map(|threads| threads as usize);
+    let threads = threads.or(own).unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
     let demand = Demand::new(prepared);
     let at_a_time = at_a_time(prepared, threads);
     demand.check(at_a_time as u64, Memory::available()).map_err(|found| ResultsError::Setup(found.into()))?;

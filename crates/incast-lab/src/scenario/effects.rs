@@ -131,6 +131,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("simulation.arithmetic", Always),
     ("simulation.horizon", Always),
     ("simulation.max_events", Always),
+    ("simulation.threads", Always),
     ("scheme.window", If(|facts| facts.scheme_window())),
     ("control.dcqcn.*", If(|facts| facts.marked())),
     (

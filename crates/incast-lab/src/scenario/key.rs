@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::tree::FILES;
 
 impl Loaded {
-    /// SHA-256 of the scenario, its files and the build: equal keys give equal results.
+    /// SHA-256 of the scenario (without its threads), its files and the build: equal keys give equal results.
     pub fn key(&self) -> Result<String, Diagnostic> {
         let mut digest = Sha256::new();
         let mut add = |content: &[u8]| {
@@ -17,7 +17,9 @@ impl Loaded {
             digest.update(content);
         };
         add(crate::BUILD.as_bytes());
-        add(self.scenario().to_toml().as_bytes());
+        let mut scenario = self.scenario().clone();
+        scenario.simulation.threads = None;
+        add(scenario.to_toml().as_bytes());
         for file in self.files() {
             let content = input::read(&file, input::LARGE)
                 .map_err(|error| Diagnostic::new("", format!("cannot read {}: {error}", file.display())))?;

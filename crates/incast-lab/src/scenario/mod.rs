@@ -101,7 +101,7 @@ pub struct Scenario {
     /// Recorded data, besides flows and counters.
     #[serde(default)]
     pub measure: MeasureParams,
-    /// Arithmetic of time, and stopping rules.
+    /// Arithmetic of time, stopping rules, and threads.
     #[serde(default)]
     pub simulation: SimulationParams,
 }
@@ -110,7 +110,7 @@ const fn one() -> u64 {
     1
 }
 
-/// Arithmetic of time, and stopping rules.
+/// Arithmetic of time, stopping rules, and threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationParams {
@@ -122,6 +122,10 @@ pub struct SimulationParams {
     /// Events after which a run stops. Default none.
     #[schemars(range(max = 9_223_372_036_854_775_807_u64), transform = least(1))]
     pub max_events: Option<u64>,
+    /// Threads for all schemes together; `incast run --threads` comes first. Results do not depend on it. Default one per core
+    /// in `incast run`, one per run in sweeps.
+    #[schemars(transform = least(1))]
+    pub threads: Option<u32>,
 }
 
 impl Scenario {

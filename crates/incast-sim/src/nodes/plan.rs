@@ -4,7 +4,6 @@ use incast_model::fabric::{HostId, NodeId, NodeKind, PortId};
 use incast_model::units::Time;
 
 use super::cut::Cut;
-use super::order::Order;
 use super::packet::{Packet, Stamp};
 use super::run::{NS3, has_extras, has_transports};
 use crate::host::Carrier;
@@ -128,9 +127,9 @@ impl Layout {
     pub(super) fn new(network: &Network, cut: Cut) -> (Self, Vec<IdVec<Line, PortId>>) {
         let fabric = &network.fabric;
         let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
-        let order = Order::new(network);
-        let whole = order.one_by_one || network.config.ns3;
-        let spots = spots(&if whole { Cut::Whole } else { cut }.partitions(fabric));
+        let order = &network.order;
+        let cut = if order.uncut.is_some() { Cut::Whole } else { cut };
+        let spots = spots(&cut.partitions(fabric));
         let first = |node| fabric.ports_of(node).next().expect("a node of a connected graph has a port");
         let underrun = network.config.switch.underrun;
         let mut ports: IdVec<PortId, PortPlan> = network

@@ -5,7 +5,7 @@ use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
 use super::jitter::Jitter;
-use super::{Config, Hosts, Network, Port, Routing, Switches, WHOLE_PACKETS};
+use super::{Config, Hosts, Network, Order, Port, Routing, Switches, WHOLE_PACKETS};
 use crate::congestion::{FlowContext, Telemetry};
 use crate::host::Carrier;
 use crate::kernel::IdVec;
@@ -17,6 +17,7 @@ use crate::tenant::Hypervisors;
 
 impl Network {
     pub(crate) fn new(setup: Setup) -> Result<Self, FieldError> {
+        let order = Order::new(&setup);
         let Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params } = setup;
         let telemetry = controls.iter().any(|setup| setup.control.telemetry().is_written_by_switches());
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
@@ -41,6 +42,7 @@ impl Network {
             records: vec![FlowRecord::default(); flows.flows.len()].into(),
             measure: params.measure.clone(),
             config,
+            order,
             flows,
             fabric,
         };

@@ -10,6 +10,8 @@ mod hosts;
 mod ideal;
 mod jitter;
 mod link;
+mod local;
+mod order;
 mod reach;
 mod routing;
 mod switches;
@@ -32,6 +34,8 @@ pub(crate) use cut_through::{Forwarded, WHOLE_PACKETS};
 pub(crate) use hosts::ControlState;
 use hosts::Hosts;
 pub(crate) use jitter::Sending;
+pub(crate) use order::Order;
+pub use order::Uncut;
 pub(crate) use reach::Reach;
 pub(crate) use routing::Routing;
 use switches::Switches;
@@ -58,6 +62,7 @@ pub(crate) struct Network {
     pub(crate) fabric: Arc<Fabric>,
     pub(crate) flows: Arc<FlowSet>,
     pub(crate) config: Config,
+    pub(crate) order: Order,
     pub(crate) measure: MeasureParams,
     /// Slot width of the event wheel, a power of two in ps.
     pub(crate) slot_bits: u32,

@@ -1,0 +1,131 @@
+//! Windows, and runs in which nodes depend on each other within one.
+
+use std::fmt;
+
+use incast_model::fabric::NodeKind;
+use incast_model::units::Time;
+
+use super::local::gates_are_local;
+use crate::ns3;
+use crate::setup::{Arithmetic, Setup};
+use crate::switch::Forwarding;
+use crate::tenant::Hypervisor;
+use crate::transport::Transport;
+
+/// Reason for which a fabric is not cut into partitions: one thread simulates it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Uncut {
+    /// Arithmetic `ns3`.
+    Ns3,
+    /// Ideal scheduler.
+    Ideal,
+    /// Hypervisor `edge_only`.
+    EdgeOnly,
+    /// Rounds of flows that end together.
+    Rounds,
+    /// Flows start sooner than a window after other hosts' flows end.
+    Gate {
+        /// From the ends to the start.
+        delay: Time,
+        /// Length of a window.
+        window: Time,
+    },
+}
+
+impl Uncut {
+    /// `None` if several threads can share the simulation.
+    pub fn of(setup: &Setup) -> Option<Self> {
+        Order::new(setup).uncut
+    }
+}
+
+impl fmt::Display for Uncut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ns3 => f.write_str(
+                "arithmetic ns3 orders the events of the whole network; \
+                 write `simulation.arithmetic = \"exact\"` to use more",
+            ),
+            Self::Ideal => f.write_str("the ideal scheduler matches all hosts at the same time"),
+            Self::EdgeOnly => f.write_str(
+                "hypervisor edge_only reads what the other VMs of its server receive; \
+                 elasticswitch, seawall and reservation use more",
+            ),
+            Self::Rounds => f.write_str(
+                "at the `end` of a workload entry all its hosts stop together; \
+                 write `iterations` in its place to use more",
+            ),
+            Self::Gate { delay, window } => write!(
+                f,
+                "flows start {delay:#} after flows of other hosts end; \
+                 a compute time or delay of at least {window:#}, the fastest link's, uses more"
+            ),
+        }
+    }
+}
+
+/// How far nodes depend on each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Order {
+    /// In ps: at most the shortest time from append to arrival on a wire. A sweep comes in a later window than the isolation
+    /// that causes it.
+    pub(crate) window: u64,
+    /// If true, hosts depend on each other within a window: the order of their events matters.
+    pub(crate) one_by_one: bool,
+    /// If true, hypervisors see which VMs on their server receive.
+    pub(crate) neighbours: bool,
+    /// True if there are gates, and each concerns one host alone.
+    pub(crate) gates_are_local: bool,
+    /// `None` if the fabric can be cut.
+    pub(crate) uncut: Option<Uncut>,
+}
+
+impl Order {
+    pub(crate) fn new(setup: &Setup) -> Self {
+        let Setup { flows, params, .. } = setup;
+        let isolation = &params.switch.isolation;
+        let hold = if isolation.enabled { isolation.hold.0.max(1) } else { u64::MAX };
+        let window = lookahead(setup).min(hold);
+        let ns3 = params.arithmetic == Arithmetic::Ns3;
+        let local = !ns3 && !flows.gates.is_empty() && gates_are_local(flows);
+        let soonest = flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
+        let neighbours = setup.tenancy.is_some() && params.hypervisor.as_ref().is_some_and(Hypervisor::sees_neighbours);
+        let ideal = setup.transports.iter().any(|one| matches!(one, Transport::Ideal(_)));
+        let reasons = [
+            ideal.then_some(Uncut::Ideal),
+            neighbours.then_some(Uncut::EdgeOnly),
+            (!flows.rounds.is_empty()).then_some(Uncut::Rounds),
+            (soonest < window).then_some(Uncut::Gate { delay: Time(soonest), window: Time(window) }),
+        ];
+        let reason = reasons.into_iter().flatten().next();
+        Self {
+            window,
+            one_by_one: reason.is_some(),
+            neighbours,
+            gates_are_local: local,
+            uncut: ns3.then_some(Uncut::Ns3).or(reason),
+        }
+    }
+}
+
+/// Shortest time from the begin of a transmission until the far end can handle the packet, in ps.
+fn lookahead(Setup { fabric, params, .. }: &Setup) -> u64 {
+    let packets = &params.packets;
+    let ack = packets.ack.0.max(packets.min_ack.0);
+    let others = packets.control.0.min(packets.segment_header.0);
+    let least = packets.pfc.0.min(ack).min(packets.cnp.0).min(packets.data_header.0).min(others);
+    let header = match params.switch.forwarding {
+        Forwarding::StoreAndForward => least,
+        Forwarding::CutThrough | Forwarding::CutThroughUnderrun => least.min(params.switch.cut_through_header.0),
+    };
+    let times = fabric.links().iter().flat_map(|link| {
+        [link.a, link.b].map(|end| {
+            let whole = fabric.node(fabric.port(end).node).kind == NodeKind::Host;
+            let (bytes, rate) = (if whole { least } else { header }, link.rate.0);
+            let exact = params.arithmetic == Arithmetic::Exact;
+            let time = if exact { (bytes * 8_000_000_000_000).div_ceil(rate) } else { ns3::serialisation(bytes, rate) };
+            link.delay.0 + time
+        })
+    });
+    times.min().unwrap_or(1)
+}
