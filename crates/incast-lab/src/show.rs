@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use incast_model::fabric::{BaseRtts, Fabric, HostId, PortId, Summary};
+use incast_model::fabric::{Fabric, HostId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::Paths;
@@ -213,7 +213,7 @@ fn network(setup: &Setup) -> Vec<String> {
     let rdma = &setup.params.rdma;
     if rdma.recovery == Recovery::SelectiveRepeat && !setup.controls.is_empty() {
         let payload = setup.params.packets.payload;
-        let bdp = BaseRtts::new(&setup.fabric, payload).max().1;
+        let bdp = setup.fabric.longest_rtt(payload).1;
         let window = rdma.reorder_packets(&params.load_balancing, bdp, payload);
         let source = if rdma.reorder_window.is_some() { "" } else { " (default)" };
         said.push(format!(

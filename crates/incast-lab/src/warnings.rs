@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use incast_model::fabric::{BaseRtts, Fabric};
+use incast_model::fabric::Fabric;
 use incast_model::flow::Flow;
 use incast_model::units::{Bytes, Rate, Time, ceil3};
 use incast_model::workload::{OfferedLoad, overload, warnings as workload_warnings};
@@ -185,7 +185,7 @@ fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u6
     });
     let longest = flows_of(setup, |control| matches!(control, Control::Swift(_))).map(links).max()?;
     let target = targets.map(|(base, per_hop)| base + per_hop * longest).min()?;
-    let (base, _) = BaseRtts::new(fabric, setup.params.packets.payload).max();
+    let (base, _) = fabric.longest_rtt(setup.params.packets.payload);
     (target <= base).then_some((target, base))
 }
 

@@ -1,6 +1,5 @@
 use std::path::Path;
 
-use incast_model::fabric::BaseRtts;
 use incast_model::units::Time;
 use incast_sim::Outcome;
 use incast_sim::host::{MAX_REORDER, RdmaParams, Recovery};
@@ -58,7 +57,7 @@ fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<War
         ("rdma.recovery", format!("{why}; write {}", setting("recovery", "selective-repeat")))
     } else if reordered && resent > timeouts {
         let payload = setup.params.packets.payload;
-        let bdp = BaseRtts::new(&setup.fabric, payload).max().1;
+        let bdp = setup.fabric.longest_rtt(payload).1;
         let window = rdma.reorder_packets(balance, bdp, payload);
         let usual = RdmaParams { reorder_window: None, ..rdma.clone() }.reorder_packets(balance, bdp, payload);
         let wider = if usual > window { usual } else { (2 * window).clamp(1, MAX_REORDER) };

@@ -1,3 +1,4 @@
+use super::longest::Longest;
 use crate::units::{Rate, Time};
 
 macro_rules! id {
@@ -156,6 +157,7 @@ pub struct Fabric {
     gpus: u32,
     /// Switches that join GPUs within servers, lowest first.
     inside: Vec<NodeId>,
+    pub(super) longest: Longest,
 }
 
 impl Fabric {
@@ -343,6 +345,7 @@ impl FabricBuilder {
             slots: 0,
             gpus: 0,
             inside: Vec::new(),
+            longest: Longest::default(),
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod generators;
 mod gpus;
 mod graph;
 mod groups;
+mod longest;
 mod rtt;
 mod service;
 mod summary;

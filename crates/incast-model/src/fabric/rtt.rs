@@ -8,6 +8,7 @@
 //! 40, 50, 100, 200, 400 and 800 Gb/s.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::graph::{Fabric, HostId, NodeId, NodeKind, PortId};
 use crate::units::{Bytes, Rate, Time};
@@ -69,8 +70,9 @@ struct Spoke {
 pub struct BaseRtts {
     anchors: usize,
     spokes: Vec<Spoke>,
-    /// `trunks[from * anchors + to]`.
-    trunks: Vec<Leg>,
+    /// `trunks[from * anchors + to]` is an index of `legs`: few differ.
+    trunks: Vec<u32>,
+    legs: Vec<Leg>,
 }
 
 impl BaseRtts {
@@ -87,12 +89,13 @@ impl BaseRtts {
             Spoke { anchor, leg }
         });
         let spokes = spokes.collect();
+        let mut walk = Walk::new(fabric, payload);
         let mut trunks = Vec::with_capacity(anchors.len() * anchors.len());
         for &from in &anchors {
-            let reached = first_paths(fabric, from, payload);
-            trunks.extend(anchors.iter().map(|to| reached[to.index()].unwrap_or(Leg::NONE)));
+            let reached = walk.first_paths(from);
+            trunks.extend(anchors.iter().map(|to| reached[to.index()]));
         }
-        Self { anchors: anchors.len(), spokes, trunks }
+        Self { anchors: anchors.len(), spokes, trunks, legs: walk.legs }
     }
 
     /// Properties of two different hosts.
@@ -102,31 +105,53 @@ impl BaseRtts {
 
     fn between(&self, src: &Spoke, dst: &Spoke) -> PairRtt {
         let trunk = self.trunks[src.anchor as usize * self.anchors + dst.anchor as usize];
-        src.leg.then(trunk).then(dst.leg).pair()
+        src.leg.then(self.legs[trunk as usize]).then(dst.leg).pair()
     }
 
-    /// Largest base RTT and bandwidth-delay product, maybe of different pairs.
-    pub fn max(&self) -> (Time, Bytes) {
+    fn max(&self) -> (Time, Bytes) {
         // Equal spokes are one kind; two or more are also paired with each other.
         let mut kinds: HashMap<Spoke, bool> = HashMap::new();
         for &spoke in &self.spokes {
             kinds.entry(spoke).and_modify(|several| *several = true).or_insert(false);
         }
+        let mut ends: Vec<Leg> = Vec::new();
+        let kinds: Vec<(Spoke, usize, bool)> = kinds
+            .into_iter()
+            .map(|(spoke, several)| {
+                let known = ends.iter().position(|leg| *leg == spoke.leg);
+                (spoke, known.unwrap_or_else(|| (ends.push(spoke.leg), ends.len() - 1).1), several)
+            })
+            .collect();
+        // Most pairs have the same legs as others.
+        let mut seen = vec![false; ends.len() * self.legs.len() * ends.len()];
         let mut most = (Time::ZERO, Bytes::ZERO);
-        for (src, &several) in &kinds {
-            for dst in kinds.keys().filter(|&dst| several || dst != src) {
-                let pair = self.between(src, dst);
-                most = (most.0.max(pair.base_rtt), most.1.max(pair.bdp()));
+        for (src, begin, several) in &kinds {
+            for (dst, end, _) in kinds.iter().filter(|(dst, ..)| *several || dst != src) {
+                let trunk = self.trunks[src.anchor as usize * self.anchors + dst.anchor as usize] as usize;
+                let legs = &mut seen[(begin * self.legs.len() + trunk) * ends.len() + end];
+                if !std::mem::replace(legs, true) {
+                    let pair = self.between(src, dst);
+                    most = (most.0.max(pair.base_rtt), most.1.max(pair.bdp()));
+                }
             }
         }
         most
     }
 }
 
+impl Fabric {
+    /// Largest base RTT and bandwidth-delay product with packets of `payload` bytes, maybe of different pairs.
+    pub fn longest_rtt(&self, payload: Bytes) -> (Time, Bytes) {
+        self.longest.or_find(payload, || BaseRtts::new(self, payload).max())
+    }
+}
+
 /// Properties of two different hosts; for many pairs use [`BaseRtts`].
 pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) -> PairRtt {
     let (src, dst) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
-    first_paths(fabric, src, payload)[dst.index()].unwrap_or(Leg::NONE).pair()
+    let mut walk = Walk::new(fabric, payload);
+    let leg = walk.first_paths(src)[dst.index()] as usize;
+    walk.legs[leg].pair()
 }
 
 fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Leg) {
@@ -139,29 +164,90 @@ fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Leg) {
     }
 }
 
-/// In port order; hosts do not forward.
-fn first_paths(fabric: &Fabric, from: NodeId, payload: Bytes) -> Vec<Option<Leg>> {
-    let mut reached = vec![None; fabric.nodes().len()];
-    reached[from.index()] = Some(Leg::NONE);
-    let mut frontier = vec![(from, Leg::NONE)];
-    while !frontier.is_empty() {
-        let mut next = Vec::new();
-        for (node, so_far) in frontier {
-            if fabric.node(node).kind == NodeKind::Host && node != from {
-                continue;
-            }
-            for port in fabric.ports_of(node) {
-                let neighbour = fabric.neighbour(port);
-                if reached[neighbour.index()].is_none() {
-                    let leg = so_far.then(Leg::over(fabric, port, payload));
-                    reached[neighbour.index()] = Some(leg);
-                    next.push((neighbour, leg));
+/// Walks over the fabric in port order, first from one node, then from the next. Numbers stand for legs.
+struct Walk<'a> {
+    fabric: &'a Fabric,
+    /// By port: kind of its link.
+    kinds: Vec<usize>,
+    /// By kind.
+    links: Vec<Leg>,
+    legs: Vec<Leg>,
+    numbers: HashMap<Leg, u32>,
+    /// By leg, then kind of link behind it; `UNKNOWN` before its first use.
+    longer: Vec<u32>,
+    reached: Vec<u32>,
+    queue: Vec<(NodeId, u32)>,
+}
+
+/// Nodes that are not reached have no leg, as the node itself.
+const NOWHERE: u32 = 0;
+const UNKNOWN: u32 = u32::MAX;
+
+impl<'a> Walk<'a> {
+    fn new(fabric: &'a Fabric, payload: Bytes) -> Self {
+        let mut links: Vec<Leg> = Vec::new();
+        let mut known: HashMap<Leg, usize> = HashMap::new();
+        let ports = (0..fabric.ports().len() as u32).map(PortId);
+        let kinds = ports.map(|port| {
+            let leg = Leg::over(fabric, port, payload);
+            *known.entry(leg).or_insert_with(|| {
+                links.push(leg);
+                links.len() - 1
+            })
+        });
+        Self {
+            kinds: kinds.collect(),
+            longer: vec![UNKNOWN; links.len()],
+            links,
+            legs: vec![Leg::NONE],
+            numbers: HashMap::from([(Leg::NONE, NOWHERE)]),
+            reached: Vec::new(),
+            queue: Vec::new(),
+            fabric,
+        }
+    }
+
+    /// Leg to each node; hosts do not forward.
+    fn first_paths(&mut self, from: NodeId) -> &[u32] {
+        self.reached.clear();
+        self.reached.resize(self.fabric.nodes().len(), UNKNOWN);
+        self.reached[from.index()] = NOWHERE;
+        self.queue.clear();
+        self.queue.push((from, NOWHERE));
+        let mut next = 0;
+        while let Some(&(node, so_far)) = self.queue.get(next) {
+            next += 1;
+            for port in self.fabric.ports_of(node) {
+                let neighbour = self.fabric.neighbour(port);
+                if self.reached[neighbour.index()] == UNKNOWN {
+                    let leg = self.then(so_far, self.kinds[port.index()]);
+                    self.reached[neighbour.index()] = leg;
+                    if self.fabric.node(neighbour).kind == NodeKind::Switch {
+                        self.queue.push((neighbour, leg));
+                    }
                 }
             }
         }
-        frontier = next;
+        self.reached.iter_mut().filter(|leg| **leg == UNKNOWN).for_each(|leg| *leg = NOWHERE);
+        &self.reached
     }
-    reached
+
+    fn then(&mut self, leg: u32, kind: usize) -> u32 {
+        let at = leg as usize * self.links.len() + kind;
+        if self.longer[at] == UNKNOWN {
+            let sum = self.legs[leg as usize].then(self.links[kind]);
+            self.longer[at] = match self.numbers.entry(sum) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    let number = self.legs.len() as u32;
+                    self.legs.push(sum);
+                    self.longer.resize(self.legs.len() * self.links.len(), UNKNOWN);
+                    *new.insert(number)
+                }
+            };
+        }
+        self.longer[at]
+    }
 }
 
 #[cfg(test)]
@@ -174,7 +260,7 @@ mod tests {
 
     fn most(fabric: &Fabric) -> (u64, u64) {
         let rtts = BaseRtts::new(fabric, PAYLOAD);
-        let (rtt, bdp) = rtts.max();
+        let (rtt, bdp) = fabric.longest_rtt(PAYLOAD);
         let hosts = || (0..fabric.hosts().len() as u32).map(HostId);
         let pairs = || hosts().flat_map(|a| hosts().map(move |b| (a, b))).filter(|(a, b)| a != b);
         assert_eq!(pairs().map(|(a, b)| rtts.pair(a, b).base_rtt).max(), Some(rtt));

@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::graph::{Fabric, NodeKind};
-use super::rtt::BaseRtts;
 use crate::units::{Bytes, Rate, Time};
 
 /// Links of one rate and delay.
@@ -55,7 +54,7 @@ pub struct Summary {
 impl Summary {
     /// Summary for `payload` bytes per packet (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
-        let (max_base_rtt, max_bdp) = BaseRtts::new(fabric, payload).max();
+        let (max_base_rtt, max_bdp) = fabric.longest_rtt(payload);
         Self {
             hosts: fabric.hosts().len(),
             tiers: tiers(fabric),

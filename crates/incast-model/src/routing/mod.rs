@@ -1,7 +1,9 @@
 //! Next hops on shortest or up-down paths, and the ECMP hash.
 
+mod columns;
 mod distances;
 mod ecmp;
+mod order;
 mod path;
 mod shortest;
 #[cfg(test)]
@@ -9,5 +11,6 @@ mod tests;
 mod updown;
 
 pub use ecmp::{EcmpHash, EcmpKey, FlowKey};
+pub use order::NextHopOrder;
 pub use path::{nodes_of, path};
-pub use shortest::{FixedHops, NextHopOrder, Paths, Routes};
+pub use shortest::{FixedHops, Paths, Routes};

@@ -1,23 +1,9 @@
-use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::distances::{closer, distances};
-use super::updown::UpDownDistances;
+use super::columns::{Columns, table};
+use super::order::NextHopOrder;
 use crate::fabric::{Ends, Fabric, HostId, LinkId, NodeId, PortId};
-
-/// Order in which equal-cost next hops are numbered; the hash is an index into it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NextHopOrder {
-    /// By port number.
-    #[default]
-    Port,
-    /// By neighbour's node id, highest first, as the HPCC authors' ns-3 does on Linux, where it iterates over pointers.
-    NeighbourDescending,
-}
 
 /// Paths that packets take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -96,39 +82,14 @@ impl Routes {
             pinned[fixed.dst.index()] = true;
         }
         let Ends { targets, class_of_host, last_hop, alone } = Ends::new(fabric, &up, &|host| pinned[host.index()]);
-        let nodes = fabric.nodes().len() - alone.len();
-        let mut routes = Self {
-            paths,
-            classes: targets.len(),
-            class_of_host,
-            last_hop,
-            groups: vec![(0, 0); nodes * targets.len()],
-            hops: Vec::new(),
-            alone,
-        };
-        // Equal lists are stored once, or again on a hash collision.
-        let hasher = BuildHasherDefault::<DefaultHasher>::new();
-        let mut known: HashMap<u64, (u32, u32), _> = HashMap::with_hasher(hasher);
-        for (class, &target) in targets.iter().enumerate() {
-            let distances = match paths {
-                Paths::Shortest => Distances::Shortest(distances(fabric, target, &up)),
-                Paths::UpDown => Distances::UpDown(UpDownDistances::new(fabric, target, &up)),
-            };
-            for node in (routes.alone.len() as u32..).map(NodeId).take(nodes).filter(|&node| node != target) {
-                let mut hops = distances.next_hops(fabric, node, target, &up);
-                order.sort(fabric, &mut hops);
-                let hash = known.hasher().hash_one(&hops);
-                let same = |&(first, count): &(u32, u32)| routes.hops[first as usize..(first + count) as usize] == hops;
-                let group = known.get(&hash).copied().filter(same).unwrap_or_else(|| {
-                    let group = (routes.hops.len() as u32, hops.len() as u32);
-                    routes.hops.extend_from_slice(&hops);
-                    known.insert(hash, group);
-                    group
-                });
-                let row = node.index() - routes.alone.len();
-                routes.groups[row * routes.classes + class] = group;
-            }
-        }
+        let rows = (alone.len(), fabric.nodes().len() - alone.len());
+        let mut columns = Columns::new(fabric, order, &up);
+        let groups = table(&targets, rows, |target| match paths {
+            Paths::Shortest => columns.shortest(target),
+            Paths::UpDown => columns.up_down(target),
+        });
+        let hops = columns.into_hops();
+        let mut routes = Self { paths, classes: targets.len(), class_of_host, last_hop, alone, groups, hops };
         for fixed in fixed {
             let mut hops: Vec<PortId> = fixed.ports.iter().copied().filter(|&port| up(port)).collect();
             if !hops.is_empty() {
@@ -205,28 +166,6 @@ impl Routes {
         match self.groups.get(self.group(node, dst)) {
             Some(&(first, count)) => &self.hops[first as usize..(first + count) as usize],
             None => std::slice::from_ref(&self.alone[node.index()]),
-        }
-    }
-}
-
-impl NextHopOrder {
-    fn sort(self, fabric: &Fabric, hops: &mut [PortId]) {
-        if self == Self::NeighbourDescending {
-            hops.sort_by_key(|&port| (std::cmp::Reverse(fabric.neighbour(port)), port));
-        }
-    }
-}
-
-enum Distances {
-    Shortest(Vec<u32>),
-    UpDown(UpDownDistances),
-}
-
-impl Distances {
-    fn next_hops(&self, fabric: &Fabric, node: NodeId, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<PortId> {
-        match self {
-            Self::Shortest(distance) => closer(fabric, node, target, distance, up),
-            Self::UpDown(distances) => distances.next_hops(fabric, node, target, up),
         }
     }
 }

@@ -1,4 +1,4 @@
-use incast_model::fabric::{BaseRtts, Fabric, NodeKind, PortId};
+use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
 use incast_model::tenant::Tenancy;
@@ -123,7 +123,7 @@ impl Network {
 }
 
 fn full_path(fabric: &Fabric, params: &Params, in_flight: u64) -> (Time, u64) {
-    let (base_rtt, bdp) = BaseRtts::new(fabric, params.packets.payload).max();
+    let (base_rtt, bdp) = fabric.longest_rtt(params.packets.payload);
     (params.rdma.base_rtt.unwrap_or(base_rtt), params.rdma.window.unwrap_or(bdp).0.min(in_flight))
 }
 

@@ -1,4 +1,4 @@
-use incast_model::fabric::{BaseRtts, Fabric};
+use incast_model::fabric::Fabric;
 use incast_model::units::Bytes;
 
 use super::buffer::host_rate;
@@ -105,7 +105,7 @@ impl HostConfig {
     fn new(params: &Params, fabric: &Fabric) -> Self {
         let selective = params.rdma.recovery == Recovery::SelectiveRepeat;
         let payload = params.packets.payload;
-        let bdp = if selective { BaseRtts::new(fabric, payload).max().1 } else { Bytes::ZERO };
+        let bdp = if selective { fabric.longest_rtt(payload).1 } else { Bytes::ZERO };
         Self {
             rdma: params.rdma.clone(),
             demotion: params.host.classes.demotion(),

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use incast_model::fabric::{BaseRtts, Fabric};
+use incast_model::fabric::Fabric;
 use incast_model::flow::Flow;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::switch::EcnThreshold;
@@ -79,7 +79,7 @@ impl Study<'_> {
             Rate((packet * 8_000_000_000).div_ceil(truncated_ns))
         };
         let mut params = self.buffered(exact_params());
-        let (base_rtt, window) = BaseRtts::new(nominal, Bytes(1000)).max();
+        let (base_rtt, window) = nominal.longest_rtt(Bytes(1000));
         (params.rdma.base_rtt, params.rdma.window) = (Some(base_rtt), Some(window));
         let threshold = |gbps: u64| {
             let (kmin, kmax, pmax) = if self.scheme == Scheme::Dctcp { (3000, 3000, 1.0) } else { (4000, 16_000, 0.2) };
