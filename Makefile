@@ -72,8 +72,9 @@ schema: $(VENV)/.dev ## Write python/incast/schema.py from the Rust types
 reference: $(VENV)/.dev ## Write docs/reference from the Rust types
 	$(BIN)/python tools/reference.py
 
-docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what commands print now
+docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages and notebooks of docs what they print now
 	$(BIN)/python tools/pages.py
+	$(BIN)/python tools/notebooks.py
 
 site: $(VENV)/.site ## Build the documentation as a site, target/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -10,9 +10,13 @@ from xml.etree import ElementTree
 import pytest
 
 import incast
+from conftest import ROOT
 from folders import make_sweep
 from incast import charts
 from incast.sweep import open_sweep
+
+sys.path.insert(0, str(ROOT / "tools"))
+import notebooks
 
 
 def drawn(html: str) -> list[ElementTree.Element]:
@@ -61,3 +65,11 @@ def test_a_chart(results: Path) -> None:
     bundle = chart._repr_mimebundle_()
     spec = json.loads(json.dumps(bundle["application/vnd.vegalite.v6+json"]))
     assert len(spec["data"]["values"]) == len(chart.rows)
+
+
+@pytest.mark.parametrize("notebook", notebooks.NOTEBOOKS, ids=lambda path: path.name)
+def test_a_notebook_of_docs_shows_what_its_cells_give(notebook: Path) -> None:
+    shown = list(notebooks.texts(notebooks.executed(notebook)))
+    assert shown == list(notebooks.texts(notebooks.read(notebook)))
+    assert ["<a picture>"] in shown
+    assert any("<a drawing>" in text for texts in shown for text in texts)

@@ -27,7 +27,6 @@ CLOSED: Config = {
 PARQUET_FILE = "format parquet, compression zstd, use_tmp_file false"
 """Options of COPY for a Parquet file. Callers rename the file; a temporary file of DuckDB itself would be refused."""
 LAST = (
-    "SET enable_progress_bar = false",
     # SQL must not read variables of Python programs.
     "SET python_enable_replacements = false",
     "SET enable_external_access = false",
@@ -65,6 +64,9 @@ def connect(
     allowed = ", ".join(literal(utf8(file)) for file in files)
     connection = duckdb.connect(":memory:" if database is None else utf8(database), config=config)
     try:
+        # Without ipywidgets, DuckDB refuses to change this in a notebook, and shows no bar there.
+        if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(True,)]:
+            connection.execute("SET enable_progress_bar = false")
         for statement in (f"SET allowed_paths = [{allowed}]", *LAST):
             connection.execute(statement)
     except BaseException:
