@@ -270,6 +270,7 @@ def test_jobs_alone(tmp_path: Path, command: Command) -> None:
         assert row["slowdown"] == pytest.approx(2, rel=0.15)
     lines = [line.split() for line in out.splitlines() if line.endswith(f"{rows[0]['slowdown']:.3f}")]
     assert lines[0][:3] == ["ring", "free", "2"]
+    assert f"Next to the other traffic, iterations of job ring take {rows[0]['slowdown']:.3g} times" in out
     by_python = incast.load(file).run(tmp_path / "again", alone=True)
     assert list(by_python.alone().dicts()) == rows
 

@@ -4650,12 +4650,14 @@ rule, INT quantisation and random numbers. For comparison with that simulator on
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SimulationParams(Tree):
-    """Arithmetic of time, and stopping rules.
+    """Arithmetic of time, stopping rules, and threads.
 
     Args:
         arithmetic: Arithmetic of time, and order of simultaneous events. Default exact (our choice).
         horizon: Simulated time at which a run stops. Default none: when every flow is complete.
         max_events: Events after which a run stops. Default none.
+        threads: Threads for all schemes together; `incast run --threads` comes first. Results do not depend on it.
+            Default one per core in `incast run`, one per run in sweeps.
 
     """
 
@@ -4667,6 +4669,11 @@ class SimulationParams(Tree):
 
     max_events: int | None = None
     """Events after which a run stops. Default none."""
+
+    threads: int | None = None
+    """Threads for all schemes together; `incast run --threads` comes first. Results do not depend on it. Default one
+    per core in `incast run`, one per run in sweeps.
+    """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -4690,7 +4697,7 @@ class Scenario(Tree):
         host: Hosts, whatever their transport.
         rdma: RDMA at hosts.
         measure: Recorded data, besides flows and counters.
-        simulation: Arithmetic of time, and stopping rules.
+        simulation: Arithmetic of time, stopping rules, and threads.
         profile: Profile: values of parameters that are not given. `ns3`: behaviour of the HPCC authors' ns-3:
             arithmetic, ECMP hash, order of next hops, headroom of three delays, 43 B PFC frames, no retransmission
             timeout, starts of flow files.
@@ -4745,7 +4752,7 @@ class Scenario(Tree):
     """Recorded data, besides flows and counters."""
 
     simulation: SimulationParams | None = None
-    """Arithmetic of time, and stopping rules."""
+    """Arithmetic of time, stopping rules, and threads."""
 
     profile: Literal["ns3"] | None = None
     """Profile: values of parameters that are not given. `ns3`: behaviour of the HPCC authors' ns-3: arithmetic, ECMP

@@ -216,6 +216,11 @@ pub const fn ceil3(number: u64) -> u64 {
     number.div_ceil(unit3(number)).saturating_mul(unit3(number))
 }
 
+/// Rounds to three digits: 4169981 to 4170000.
+pub const fn round3(number: u64) -> u64 {
+    number.saturating_add(unit3(number) / 2) / unit3(number) * unit3(number)
+}
+
 const fn unit3(number: u64) -> u64 {
     match number.checked_ilog10() {
         Some(digits) => 10u64.pow(digits.saturating_sub(2)),

@@ -21,7 +21,6 @@ FROM_TABLES = {
     "retransmission timeouts": ("flows", "sum(timeouts)"),
     "ECN marks at switches": ("ports", "sum(marks)"),
     "packets dropped": ("ports", "sum(drops)"),
-    "packets lost on failed links": ("ports", "sum(lost)"),
     "XOFF frames received": ("ports", "sum(xoff_received)"),
     "time paused, all ports": ("ports", "sum(paused_ps)"),
     "longest egress queue": ("ports", "max(peak_queue_bytes)"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from incast.charts.source import Source
+from incast.findings.alone import jobs
 from incast.findings.comparing import comparison, equal
 from incast.findings.completion import completion, iterations
 from incast.findings.deadlocks import deadlocks
@@ -37,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     overload,
     equal,
     iterations,
+    jobs,
     completion,
     comparison,
     quiet,

@@ -12,7 +12,7 @@ use crate::flow::FlowSet;
 use crate::memory::Memory;
 use crate::range;
 use crate::tenant::Tenancy;
-use crate::units::{Time, ceil3};
+use crate::units::{Bytes, Time, ceil3, round3};
 
 /// [`generate_with`] without tenants.
 pub fn generate(
@@ -236,8 +236,10 @@ fn off_the_mean(spec: &WorkloadSpec, index: usize, base_dir: &Path, flows: &Flow
     (deviation > TOLERATED).then(|| WorkloadWarning {
         field: format!("{path}.{pattern_name}"),
         message: format!(
-            "the mean size of its {count} flows is {realised:.0} B, {ratio:.2} times that of the distribution, \
-             {nominal:.0} B, and so is the load: a longer duration has more of the tail{}",
+            "the mean size of its {count} flows is {:#}, {ratio:.2} times that of the distribution ({:#}), \
+             and so is the load: a longer duration has more of the tail{}",
+            Bytes(round3(realised as u64)),
+            Bytes(round3(nominal as u64)),
             longer(spec, pattern_name, deviation)
                 .map_or_else(String::new, |time| format!("; write `duration = \"{time}\"`"))
         ),
@@ -445,10 +447,11 @@ mod tests {
         assert_eq!(
             warning.to_string(),
             format!(
-                "workload[0].poisson: the mean size of its {} flows is {mean:.0} B, {:.2} times that of the \
-                 distribution, 12658199 B, and so is the load: a longer duration has more of the tail; write \
+                "workload[0].poisson: the mean size of its {} flows is {:#}, {:.2} times that of the \
+                 distribution (12.7 MB), and so is the load: a longer duration has more of the tail; write \
                  `duration = \"{}\"`",
                 flows.flows.len(),
+                Bytes(round3(mean as u64)),
                 mean / 12_658_198.75,
                 Time(ceil3(longer.0)),
             )

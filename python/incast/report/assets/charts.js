@@ -39,7 +39,7 @@ function config() {
     },
     axisX: { titleAnchor: "end" },
     header: { labelColor: text, labelFontSize: 12, labelFontWeight: 600, labelPadding: 6, labelLimit: 300 },
-    legend: { labelColor: text, titleColor: quiet, labelFontSize: 12, labelLimit: 240, titleFontWeight: "normal", symbolOpacity: 1 },
+    legend: { labelColor: text, titleColor: quiet, labelFontSize: 12, labelLimit: 240, titleFontWeight: "normal", symbolOpacity: 1, symbolBaseFillColor: text },
     facet: { spacing: 26 },
   };
 }

@@ -1,0 +1,22 @@
+"""Findings about jobs that were also simulated without the other traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from incast.alone import FOLDER, alone
+from incast.charts.source import Source
+from incast.findings.finding import COMPARISON, Finding
+from incast.findings.words import spread
+
+
+def jobs(source: Source) -> Iterator[Finding]:
+    """How many times as long as alone a job's iterations take next to the other traffic (`incast run --alone`)."""
+    slowdowns: dict[str, dict[str, float]] = {}
+    for results in source.results:
+        if (results.path / FOLDER).is_dir():
+            for row in alone(results).dicts():
+                slowdowns.setdefault(row["label"], {})[row["scheme"]] = row["slowdown"]
+    for label, values in slowdowns.items():
+        text = f"Next to the other traffic, iterations of job {label} take {spread(values)} times as long as alone."
+        yield Finding("alone", COMPARISON + 1, text, tuple(values))
