@@ -309,7 +309,8 @@ fn report(name: &str, flows: &FlowSet, hosts: usize, simulation: Simulation) {
     let outcome = simulation.run(&mut |_| ControlFlow::Continue(()));
     println!(
         "{{\"name\": \"{name}\", \"hosts\": {hosts}, \"flows\": {}, \"bytes\": {}, \"packet_hops\": {}, \"events\": {}, \"marks\": \
-         {}, \"pauses\": {}, \"drops\": {}, \"peak_packets\": {}, \"run_s\": {:.6}, \"end_us\": {:.3}, \"finished\": {}}}",
+         {}, \"pauses\": {}, \"drops\": {}, \"peak_packets\": {}, \"run_s\": {:.6}, \"end_us\": {:.3}, \"finished\": {}, \
+         \"busiest\": {}}}",
         flows.flows.len(),
         flows.bytes().0,
         outcome.counts.packet_hops(),
@@ -321,5 +322,6 @@ fn report(name: &str, flows: &FlowSet, hosts: usize, simulation: Simulation) {
         start.elapsed().as_secs_f64(),
         outcome.end.seconds() * 1e6,
         outcome.stop == incast_sim::outcome::Stop::Finished,
+        outcome.threads.busiest,
     );
 }

@@ -67,6 +67,9 @@ pub struct Threads {
     pub count: usize,
     /// CPU time of all but the caller's.
     pub others_cpu: Duration,
+    /// Events of each window's busiest partition, summed; 0 unless the fabric is cut by hand. All events over these is the
+    /// largest speed-up with a thread for each partition.
+    pub busiest: u64,
 }
 
 /// Reason of a stop.

@@ -68,8 +68,9 @@ impl Simulation {
         let cores = available_parallelism().map_or(1, usize::from);
         let nodes = self.network.fabric.nodes().len();
         let threads = threads.min(cores).min(nodes / NODES_PER_THREAD).max(1);
-        // A few for each thread, if they are large, so that threads get shares of similar work.
-        let cut = if threads == 1 { Cut::Whole } else { Cut::Into((nodes / LARGE).clamp(threads, 4 * threads)) };
+        // The same number for each thread: a few, if they are large, so that shares can follow the work.
+        let each = (nodes / LARGE / threads).clamp(1, 4);
+        let cut = if threads == 1 { Cut::Whole } else { Cut::Into(each * threads) };
         Self { cut, threads, ..self }
     }
 

@@ -31,6 +31,25 @@ pub(super) struct Partitions {
     ahead: Option<u8>,
     /// `None`: one thread runs all partitions.
     crew: Option<Crew>,
+    /// If the fabric is cut by hand.
+    tally: Option<Tally>,
+}
+
+/// Events of the busiest partition.
+#[derive(Debug, Default)]
+struct Tally {
+    before: Vec<u64>,
+    busiest: u64,
+}
+
+impl Tally {
+    /// After a window.
+    fn note(&mut self, all: &[Movable]) {
+        let events: Vec<u64> = all.iter().map(|partition| partition.out.counts.events).collect();
+        self.before.resize(events.len(), 0);
+        self.busiest += events.iter().zip(&self.before).map(|(now, before)| now - before).max().unwrap_or(0);
+        self.before = events;
+    }
 }
 
 impl Partitions {
@@ -44,7 +63,7 @@ impl Partitions {
                 Place::Host(place) => hosts.push((spot.partition, place)),
             }
         }
-        Self { all, switches, hosts: hosts.into(), ahead: None, crew: None }
+        Self { all, switches, hosts: hosts.into(), ahead: None, crew: None, tally: None }
     }
 
     /// The partition of a run that is not cut.
@@ -114,6 +133,12 @@ impl Partitions {
     /// Shares the partitions among threads: always, or if that is faster.
     pub(super) fn share(&mut self, threads: usize, always: bool) {
         self.crew = (threads > 1 && self.all.len() > 1).then(|| Crew::new(threads, self.all.len(), always));
+        self.tally = always.then(Tally::default);
+    }
+
+    /// Sum over windows; 0 unless the fabric is cut by hand.
+    pub(super) fn busiest(&self) -> u64 {
+        self.tally.as_ref().map_or(0, |tally| tally.busiest)
     }
 
     /// Ends the threads. Returns their number with that of the caller, and their CPU time without it.
@@ -155,6 +180,9 @@ impl Partitions {
         match &mut self.crew {
             Some(crew) => crew.run(&mut self.all, layout, network, task),
             None => run_all(&mut self.all, Plan { layout, network }, task),
+        }
+        if let Some(tally) = &mut self.tally {
+            tally.note(&self.all);
         }
         if self.all.len() > 1 {
             self.hand_over();
