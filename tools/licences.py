@@ -141,10 +141,10 @@ def problems() -> Iterator[str]:
 def expression(package: str) -> str | None:
     """The SPDX expression in the metadata of an installed package, if it has one."""
     try:
-        stated = metadata.metadata(package)
+        stated = metadata.metadata(package).get_all("License-Expression")
     except metadata.PackageNotFoundError:
         return None
-    return stated["License-Expression"] if "License-Expression" in stated else None
+    return stated[0] if stated else None
 
 
 if __name__ == "__main__":
