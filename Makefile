@@ -18,7 +18,7 @@ JOBS ?= auto
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long sanitize miri bench lint audit format schema reference licences docs site wheel build pgo clean
+.PHONY: help demo test test-long sanitize miri chaos bench lint audit format schema reference licences docs site wheel build pgo clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -50,10 +50,15 @@ sanitize: ## Run the tests of the preloaded library under AddressSanitizer
 	ASAN_OPTIONS=detect_leaks=0 RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --locked -p incast-memory \
 		--target $$(rustc -vV | sed -n 's/^host: //p')
 
-# Isolated programs have no files, which proptest and insta look for.
+# Miri is slow, hence few cases of proptest, which looks for files of former failures: an isolated program has none.
+miri: export PROPTEST_CASES = 4
+miri: export MIRIFLAGS = -Zmiri-disable-isolation
 miri: ## Run tests of the simulator's unsafe code and threads in Miri: needs nightly Rust with miri and rust-src
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked -p incast-sim --lib -- kernel:: nodes::crew
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked -p incast-sim --test simulation -- on_threads
+	cargo +nightly miri test --locked -p incast-sim --lib -- kernel::event nodes::crew
+	cargo +nightly miri test --locked -p incast-sim --test simulation -- on_threads
+
+chaos: $(VENV)/.testable ## Disturb N runs, sweeps and studies at random (SEED=...), and check what they leave
+	PYTHONPATH=tools $(BIN)/python -m chaos --count $(or $(N),200) $(and $(SEED),--seed $(SEED))
 
 bench: ## Measure the speed of the simulator
 	$(PYTHON) benches/run.py
