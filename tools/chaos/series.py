@@ -15,8 +15,8 @@ from chaos.faults import Attempt, Fault
 from chaos.processes import Command, marked, send, wait_until
 from chaos.strike import Strike
 
-ENDS = {0, 1, 2, 3, 130, 143, -signal.SIGKILL}
-"""Exit codes after a fault: success, failed runs, a refusal, the system, signals."""
+ENDS = {0, 1, 2, 3, 130, 143, -signal.SIGKILL, -signal.SIGINT, -signal.SIGTERM}
+"""Exit codes after a fault: success, failed runs, a refusal, the system, signals; the last two before Python is up."""
 OLD = ("--set", "seed=8")
 """Makes other results, which `run --overwrite` replaces."""
 
