@@ -19,6 +19,8 @@ from chaos.processes import MARK, command_line, marked, send, wait_until
 
 NODES = 2
 """Nodes other than the head."""
+TRIES = 4
+"""Starts of a node, at most."""
 
 
 class Cluster:
@@ -44,7 +46,16 @@ class Cluster:
         return f"127.0.0.1:{self.port}"
 
     def node(self, *options: str) -> subprocess.Popen[bytes]:
-        """Start a node of one CPU; returns when it takes part."""
+        """Start a node of one CPU; returns when it takes part. Ray allows it 30 s, too few on a busy machine."""
+        for _ in range(TRIES):
+            process, log = self.started(*options)
+            if process.poll() is None:
+                return process
+            self.lose(process)
+        raise RuntimeError(f"a Ray node does not start: {log.read_text(encoding='utf-8', errors='replace')[-800:]}")
+
+    def started(self, *options: str) -> tuple[subprocess.Popen[bytes], Path]:
+        """A node that takes part or has ended, and its messages."""
         log = self.folder / f"log{len(list(self.folder.glob('log*')))}"
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1", *options]
         command += ["--node-ip-address=127.0.0.1", "--disable-usage-stats", "--object-store-memory=80000000"]
@@ -58,10 +69,8 @@ class Cluster:
                 stderr=out,
                 start_new_session=True,
             )
-        started = wait_until(lambda: b"Ray runtime started" in log.read_bytes() or process.poll() is not None)
-        if not started or process.poll() is not None:
-            raise RuntimeError(f"a Ray node does not start: {log.read_text(encoding='utf-8', errors='replace')[-800:]}")
-        return process
+        wait_until(lambda: b"Ray runtime started" in log.read_bytes() or process.poll() is not None)
+        return process, log
 
     def lose(self, node: subprocess.Popen[bytes]) -> None:
         """SIGKILL to all processes of a node."""
