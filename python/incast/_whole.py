@@ -11,6 +11,9 @@ from pathlib import Path
 
 from incast.errors import EnvironmentFailure, ResultsExistError
 
+PARTIAL = ".partial"
+"""End of the names of temporary files."""
+
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
@@ -103,6 +106,12 @@ def _undo(folder: Path, aside: Path | None, old: Iterable[str], new: Iterable[st
     shutil.rmtree(aside, ignore_errors=True)
 
 
+def remove_partial(folder: Path) -> None:
+    """Remove temporary files of killed processes. Nobody else may write into the folder."""
+    for file in folder.glob(f".*{PARTIAL}"):
+        file.unlink(missing_ok=True)
+
+
 def write_text(file: Path, text: str) -> None:
     """Write a text whole or not at all; replaces an existing file."""
     write_whole(file, text.encode("utf-8"), overwrite=True)
@@ -112,7 +121,7 @@ def write_whole(file: Path, content: bytes, *, overwrite: bool, option: str = "-
     """Write a temporary file next to `file` and rename it; an interruption leaves nothing."""
     refuse_if_there(file, overwrite=overwrite, option=option)
     with writing(file):
-        descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+        descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=PARTIAL, dir=file.parent)
         try:
             with os.fdopen(descriptor, "wb") as out:
                 out.write(content)

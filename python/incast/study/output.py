@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from incast import _core
-from incast._whole import write_text
+from incast._whole import PARTIAL, remove_partial, write_text, writing
 from incast.errors import EnvironmentFailure, ResultsExistError
 from incast.study import mapped, results
 from incast.study.description import Scale
@@ -41,6 +41,9 @@ def held(
         if not locked(lock):
             message = "another run is active in this folder; it is never overwritten; choose another folder"
             raise ResultsExistError(f"{out}: {message}")
+        with writing(out):
+            for folder in (out, out / results.TABLES):
+                remove_partial(folder)
         if overwrite:
             _empty(out)
             there = None
@@ -103,9 +106,14 @@ def _there(out: Path, overwrite: bool) -> dict[str, Any] | None:
             return other.manifest
         raise
     stranger = there is None and out.exists()
-    if stranger and (not out.is_dir() or any(entry.name != LOCK for entry in out.iterdir())):
+    if stranger and (not out.is_dir() or any(map(_foreign, out.iterdir()))):
         raise ResultsExistError(f"{out} exists already; it has no results of a study, so it is never overwritten")
     return there
+
+
+def _foreign(entry: Path) -> bool:
+    """False for what a run has that was killed before its first manifest."""
+    return entry.name != LOCK and not entry.match(f".{results.MANIFEST}.*{PARTIAL}")
 
 
 def _empty(out: Path) -> None:

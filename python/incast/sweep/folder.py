@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import incast
 from incast import _database, _input
-from incast._whole import write_text, writing
+from incast._whole import remove_partial, write_text, writing
 from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
 from incast.integrity import check_finished, write_sums
 
@@ -58,6 +58,7 @@ class SweepFolder:
         """
         shutil.rmtree(self.path / WORK, ignore_errors=True)
         with writing(self.path):
+            remove_partial(self.path)
             self.runs.mkdir(parents=True, exist_ok=True)
             (self.path / WORK).mkdir(mode=0o700, exist_ok=True)
             for key in self.finished() - keys:

@@ -183,7 +183,8 @@ impl Drop for Hand {
 }
 
 fn work(orders: &Receiver<Order>, done: &SyncSender<Vec<Movable>>, awake: Duration) -> Duration {
-    let cpu = ThreadTime::now();
+    // Miri lacks this clock.
+    let cpu = (!cfg!(miri)).then(ThreadTime::now);
     while let Some(Order { mut partitions, layout, network, task }) = receive(orders, awake) {
         run_all(&mut partitions, Plan { layout: &layout, network: &network }, task);
         // Between windows the caller may change the network.
@@ -192,7 +193,7 @@ fn work(orders: &Receiver<Order>, done: &SyncSender<Vec<Movable>>, awake: Durati
             break;
         }
     }
-    cpu.elapsed()
+    cpu.map_or(Duration::ZERO, |cpu| cpu.elapsed())
 }
 
 /// `None` if the sender is gone.

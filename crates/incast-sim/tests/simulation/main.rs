@@ -10,6 +10,7 @@ mod failures;
 mod fingerprints;
 mod guarded;
 mod nic_turns;
+mod on_threads;
 mod properties;
 mod reference;
 mod reference_incast;

@@ -17,7 +17,7 @@ use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Counts, FoundIn, IsolationRecord, Outcome, PortRecord};
 use incast_sim::switch::{EcnParams, TagRules};
 use incast_sim::transport::Transport;
-use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
+use incast_sim::{Carrier, ControlSetup, Cut, Params, Setup, Simulation};
 use proptest::prelude::*;
 
 pub(crate) use drawn::drawn;
@@ -208,6 +208,10 @@ impl Bench {
             cuts::same(&outcome, |change| change(self.simulation()).run(&mut |_| ControlFlow::Continue(())));
         }
         outcome
+    }
+
+    pub(crate) fn run_on(&self, cut: Cut, threads: usize) -> Outcome {
+        self.simulation().cut(cut, threads).run(&mut |_| ControlFlow::Continue(()))
     }
 
     pub(crate) fn run_event_by_event(&self) -> Outcome {
