@@ -18,7 +18,7 @@ JOBS ?= auto
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long sanitize bench lint format schema reference docs site wheel build pgo clean
+.PHONY: help demo test test-long sanitize fuzz bench lint format schema reference docs site wheel build pgo clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -49,6 +49,15 @@ test-long: $(VENV)/.testable ## Run what takes long too: before a release, and a
 sanitize: ## Run the tests of the preloaded library under AddressSanitizer
 	ASAN_OPTIONS=detect_leaks=0 RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --locked -p incast-memory \
 		--target $$(rustc -vV | sed -n 's/^host: //p')
+
+# Seconds of each target.
+SECONDS ?= 60
+
+fuzz: $(VENV)/.testable $(VENV)/.fuzz ## Fuzz the readers of files and drawn scenarios: SECONDS each, 60 by default
+	@failed=0; set -x; \
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/fuzz.py $(SECONDS) || failed=1; \
+	$(BIN)/python tools/fuzz_readers.py $(SECONDS) || failed=1; \
+	exit $$failed
 
 bench: ## Measure the speed of the simulator
 	$(PYTHON) benches/run.py
@@ -113,7 +122,7 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-$(VENV)/.site $(VENV)/.release: $(VENV)/.%: requirements/%.txt $(VENV)/.demo
+$(VENV)/.site $(VENV)/.release $(VENV)/.fuzz: $(VENV)/.%: requirements/%.txt $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
