@@ -18,7 +18,7 @@ JOBS ?= auto
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long sanitize miri chaos bench lint audit format schema reference licences docs site wheel build pgo clean
+.PHONY: help demo test test-long sanitize fuzz miri chaos bench lint audit format schema reference licences docs site wheel build pgo clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -59,6 +59,15 @@ miri: ## Run tests of the simulator's unsafe code and threads in Miri: needs nig
 
 chaos: $(VENV)/.testable ## Disturb N runs, sweeps and studies at random (SEED=...), and check what they leave
 	PYTHONPATH=tools $(BIN)/python -m chaos --count $(or $(N),200) $(and $(SEED),--seed $(SEED))
+
+# Seconds of each target.
+SECONDS ?= 60
+
+fuzz: $(VENV)/.testable $(VENV)/.fuzz ## Fuzz the readers of files and drawn scenarios: SECONDS each, 60 by default
+	@failed=0; set -x; \
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python tools/fuzz.py $(SECONDS) || failed=1; \
+	$(BIN)/python tools/fuzz_readers.py $(SECONDS) || failed=1; \
+	exit $$failed
 
 bench: ## Measure the speed of the simulator
 	$(PYTHON) benches/run.py
@@ -134,7 +143,7 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-$(VENV)/.site $(VENV)/.release $(VENV)/.audit: $(VENV)/.%: requirements/%.txt $(VENV)/.demo
+$(VENV)/.site $(VENV)/.release $(VENV)/.audit $(VENV)/.fuzz: $(VENV)/.%: requirements/%.txt $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 

@@ -1,0 +1,103 @@
+"""Fuzz the readers in Rust and runs of drawn scenarios: `python tools/fuzz.py [--minimise] SECONDS [TARGET...]`.
+
+Each target of `fuzz/fuzz_targets` runs for the time given under libFuzzer, from its corpus in `fuzz/corpus` and from
+what earlier calls found in `fuzz/found`. A finding ends its target; its input is in `fuzz/artifacts`. `--minimise` then
+replaces each corpus by a smallest selection of both folders that covers as much.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FUZZ = ROOT / "fuzz"
+TARGETS = sorted(file.stem for file in (FUZZ / "fuzz_targets").iterdir())
+LIMITS = ("-timeout=60", "-rss_limit_mb=4096", "-max_len=65536", "-len_control=10")
+"""Seconds and memory of one input, and its most bytes: much more than any input of a corpus needs (our choice)."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Result of some time on one target."""
+
+    target: str
+    inputs: int
+    seconds: float
+    features: int
+    """Edges and counters that inputs reach."""
+    failed: bool
+
+
+def build() -> Path:
+    """Build all targets; returns the folder of the programs.
+
+    The code has no `unsafe`, so a sanitizer would find nothing, and stable Rust does without one.
+    """
+    subprocess.run(["cargo", "fuzz", "build", "--sanitizer", "none"], cwd=ROOT, check=True)
+    host = re.search(r"^host: (.*)$", subprocess.check_output(["rustc", "-vV"], text=True), re.MULTILINE)
+    assert host
+    return FUZZ / "target" / host[1] / "release"
+
+
+def run(program: Path, target: str, seconds: int) -> Tally:
+    """Run a target; prints what libFuzzer says of a finding."""
+    found, artifacts = FUZZ / "found" / target, FUZZ / "artifacts" / target
+    for folder in (found, artifacts):
+        folder.mkdir(parents=True, exist_ok=True)
+    options = [f"-max_total_time={seconds}", f"-artifact_prefix={artifacts}/", "-print_final_stats=1", *LIMITS]
+    begin = time.monotonic()
+    command: list[str | Path] = [program, *options, found, FUZZ / "corpus" / target]
+    ran = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=FUZZ)
+    if ran.returncode:
+        print("\n".join(line for line in ran.stderr.splitlines() if not line.startswith("#")), file=sys.stderr)
+    inputs = re.findall(r"stat::number_of_executed_units: +(\d+)", ran.stderr)
+    features = re.findall(r" ft: (\d+)", ran.stderr)
+    return Tally(
+        target,
+        int(inputs[-1]) if inputs else 0,
+        time.monotonic() - begin,
+        int(features[-1]) if features else 0,
+        ran.returncode != 0,
+    )
+
+
+def minimise(program: Path, target: str) -> None:
+    """Replace the corpus by a selection of it and of what was found."""
+    corpus, small = FUZZ / "corpus" / target, FUZZ / "found" / f"{target}.small"
+    shutil.rmtree(small, ignore_errors=True)
+    small.mkdir(parents=True)
+    options = ["-merge=1", *LIMITS]
+    command: list[str | Path] = [program, *options, small, corpus, FUZZ / "found" / target]
+    subprocess.run(command, capture_output=True, cwd=FUZZ, check=True)
+    shutil.rmtree(corpus)
+    small.rename(corpus)
+
+
+def main() -> int:
+    """Fuzz the named targets, or all; prints a row for each."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("seconds", type=int)
+    parser.add_argument("target", nargs="*", choices=TARGETS, default=TARGETS)
+    parser.add_argument("--minimise", action="store_true")
+    asked = parser.parse_args()
+    programs, failed = build(), False
+    for target in asked.target:
+        one = run(programs / target, target, asked.seconds)
+        failed |= one.failed
+        state = "FINDING" if one.failed else "no finding"
+        print(f"{one.target:<16} {one.inputs:>12,} inputs {one.seconds:>6.0f} s {one.features:>7} features  {state}")
+        sys.stdout.flush()
+        if asked.minimise:
+            minimise(programs / target, target)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
