@@ -23,6 +23,10 @@ TRIES = 4
 """Starts of a node, at most."""
 
 
+class NoClusterError(Exception):
+    """A node does not start."""
+
+
 class Cluster:
     """Nodes as processes; started when first needed, and again after the loss of one."""
 
@@ -52,7 +56,7 @@ class Cluster:
             if process.poll() is None:
                 return process
             self.lose(process)
-        raise RuntimeError(f"a Ray node does not start: {log.read_text(encoding='utf-8', errors='replace')[-800:]}")
+        raise NoClusterError(f"a Ray node does not start: {log.read_text(encoding='utf-8', errors='replace')[-800:]}")
 
     def started(self, *options: str) -> tuple[subprocess.Popen[bytes], Path]:
         """A node that takes part or has ended, and its messages."""
