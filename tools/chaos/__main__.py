@@ -15,7 +15,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from chaos.cases import CASES, RAY, Case
-from chaos.cluster import Cluster, clusters
+from chaos.cluster import Cluster, NoClusterError, clusters
 from chaos.disk import Disk, disk
 from chaos.faults import FAULTS, OF_WORKERS, Fault, fill_disk
 from chaos.series import Reference, Series
@@ -90,8 +90,15 @@ def chaos(cases: Sequence[Case], count: int, seed: int) -> Chaos:
     """So many faults of random cases."""
     with clusters() as cluster:
         found = Chaos(seed, cluster)
-        while found.counts.total() < count:
-            found.series(found.draw.choice(cases), min(SERIES, count - found.counts.total()))
+        left = list(cases)
+        while left and found.counts.total() < count:
+            case = found.draw.choice(left)
+            try:
+                found.series(case, min(SERIES, count - found.counts.total()))
+            except NoClusterError as error:
+                found.problems.append(str(error))
+                print(f"no more faults of {case.name}: {error}", flush=True)
+                left.remove(case)
     return found
 
 

@@ -9,18 +9,22 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
 from chaos.faults import Attempt, Fault, interrupt, kill_all, kill_first, stop_all
-from chaos.processes import MARK, command_line, marked, send, wait_until
+from chaos.processes import command_line, marked, send, wait_until
 
 NODES = 2
 """Nodes other than the head."""
 TRIES = 4
 """Starts of a node, at most."""
+
+
+class NoClusterError(Exception):
+    """A node does not start."""
 
 
 class Cluster:
@@ -30,7 +34,6 @@ class Cluster:
         self.folder = folder
         self.scratch = folder / "tmp"
         self.scratch.mkdir()
-        self.mark = f"ray-{folder.name}"
         self.port = 0
         self.nodes: list[subprocess.Popen[bytes]] = []
         """The head first."""
@@ -52,7 +55,7 @@ class Cluster:
             if process.poll() is None:
                 return process
             self.lose(process)
-        raise RuntimeError(f"a Ray node does not start: {log.read_text(encoding='utf-8', errors='replace')[-800:]}")
+        raise NoClusterError(f"a Ray node does not start: {log.read_text(encoding='utf-8', errors='replace')[-800:]}")
 
     def started(self, *options: str) -> tuple[subprocess.Popen[bytes], Path]:
         """A node that takes part or has ended, and its messages."""
@@ -64,7 +67,7 @@ class Cluster:
         with log.open("wb") as out:
             process = subprocess.Popen(
                 command,
-                env={**os.environ, MARK: self.mark, "TMPDIR": str(self.scratch)},
+                env={**os.environ, "TMPDIR": str(self.scratch)},
                 stdout=out,
                 stderr=out,
                 start_new_session=True,
@@ -74,19 +77,18 @@ class Cluster:
 
     def lose(self, node: subprocess.Popen[bytes]) -> None:
         """SIGKILL to all processes of a node."""
-        send([pid for pid in marked(self.mark) if session(pid) == node.pid], signal.SIGKILL)
+        send(members([node]), signal.SIGKILL)
         node.wait()
 
     def runs(self) -> list[int]:
         """Processes that do runs now."""
-        return [pid for pid in marked(self.mark) if command_line(pid).startswith(b"ray::run")]
+        return [pid for pid in members(self.nodes) if command_line(pid).startswith(b"ray::run")]
 
     def end(self) -> None:
         """SIGKILL to all nodes."""
-        send(marked(self.mark), signal.SIGKILL)
+        send(members(self.nodes), signal.SIGKILL)
         for node in self.nodes:
             node.wait()
-        wait_until(lambda: not marked(self.mark))
         self.nodes = []
 
     def faults(self) -> dict[str, Fault]:
@@ -115,6 +117,13 @@ class Cluster:
             "loss of the head": lose_head,
             "SIGKILL to the driver": lose_driver,
         }
+
+
+def members(nodes: Sequence[subprocess.Popen[bytes]]) -> list[int]:
+    """Processes of nodes, by their sessions: Ray overwrites the environment of its workers with titles."""
+    sessions = {node.pid for node in nodes}
+    pids = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
+    return [pid for pid in pids if session(pid) in sessions]
 
 
 def session(pid: int) -> int:
