@@ -62,8 +62,9 @@ impl<'a> Columns<'a> {
 
     pub(super) fn up_down(&mut self, target: NodeId) -> Column {
         let distances = UpDownDistances::new(self.fabric, target, self.up);
-        let next = |fabric: &Fabric, node, up: &dyn Fn(PortId) -> bool| distances.next_hops(fabric, node, target, up);
-        Column { groups: self.of_nodes(target, &next), others: Vec::new() }
+        let (fabric, up) = (self.fabric, self.up);
+        let groups = self.of_nodes(target, &|node| distances.next_hops(fabric, node, target, up));
+        Column { groups, others: Vec::new() }
     }
 
     /// The largest neighbour of a host.
@@ -119,17 +120,14 @@ impl<'a> Columns<'a> {
     }
 
     fn of_distances(&mut self, target: NodeId, hops: &[u32]) -> Rc<[Group]> {
-        self.of_nodes(target, &|fabric, node, up| closer(fabric, node, target, hops, up))
+        let (fabric, up) = (self.fabric, self.up);
+        self.of_nodes(target, &|node| closer(fabric, node, target, hops, up))
     }
 
-    fn of_nodes(
-        &mut self,
-        target: NodeId,
-        next: &dyn Fn(&Fabric, NodeId, &dyn Fn(PortId) -> bool) -> Vec<PortId>,
-    ) -> Rc<[Group]> {
+    fn of_nodes(&mut self, target: NodeId, next: &dyn Fn(NodeId) -> Vec<PortId>) -> Rc<[Group]> {
         let nodes = (0..self.fabric.nodes().len() as u32).map(NodeId);
         let group = |node| {
-            if node == target { (0, 0) } else { self.group(next(self.fabric, node, self.up)) }
+            if node == target { (0, 0) } else { self.group(next(node)) }
         };
         nodes.map(group).collect()
     }
