@@ -8,12 +8,12 @@ use incast_model::gates::never_start;
 use incast_model::routing::Paths;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{OfferedLoad, WorkloadSpec};
-use incast_sim::Setup;
 use incast_sim::balance::Balance;
 use incast_sim::host::Recovery;
 use incast_sim::network::PauseParams;
 use incast_sim::switch::EcnParams;
 use incast_sim::tenant::Hypervisor;
+use incast_sim::{Setup, Uncut};
 use serde::Serialize;
 
 use crate::scenario::{Patch, Prepared, Scenario, marking, tagging};
@@ -24,7 +24,6 @@ mod classes;
 mod estimate;
 mod offered;
 mod sources;
-mod threads;
 mod vms;
 
 pub use buffers::{BufferShow, PortShow, SwitchShow};
@@ -131,7 +130,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                 hypervisor: scheme.setup.params.hypervisor.as_ref().map(behind),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
                 network: network(&scheme.setup),
-                one_thread: threads::one_thread(&scheme.setup),
+                one_thread: Uncut::of(&scheme.setup).map(|reason| reason.to_string()),
             })
             .collect(),
         buffers: buffers::of_schemes(prepared),
@@ -411,6 +410,26 @@ control = "dcqcn"
 
     fn shown(text: &str) -> Show {
         show(&Loaded::from_text("s", text, Path::new("."), &[]).unwrap().prepare().unwrap(), 1e6)
+    }
+
+    /// The reason in the summary of a ring, of which `edit` replaces a piece.
+    fn one_thread(edit: (&str, &str)) -> Option<String> {
+        let ring = "[fabric.fat_tree]\nk = 4\n[[workload]]\n[workload.ring_all_reduce]\nsize = \"1MB\"\niterations = 2\n\
+                    [scheme.A]\ncontrol = \"dcqcn\"\n";
+        shown(&ring.replace(edit.0, edit.1)).schemes[0].one_thread.clone()
+    }
+
+    #[test]
+    fn a_run_on_one_thread_says_why_and_what_to_change() {
+        assert_eq!(one_thread(("", "")), None);
+        for (edit, said) in [
+            (("[scheme.A]", "[simulation]\narithmetic = \"ns3\"\n[scheme.A]"), "`simulation.arithmetic = \"exact\"`"),
+            (("[[workload]]", "[[workload]]\nend = \"1ms\""), "write `iterations`"),
+            (("control = \"dcqcn\"", "transport = \"ideal\""), "ideal scheduler"),
+        ] {
+            let found = one_thread(edit).unwrap_or_default();
+            assert!(found.contains(said), "{found}");
+        }
     }
 
     #[test]

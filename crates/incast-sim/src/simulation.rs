@@ -31,7 +31,7 @@ pub struct Simulation {
 const STALL: Time = Time::ms(20);
 
 /// Nodes for each thread at least: with fewer, threads wait for each other more than they work (our choice).
-pub const NODES_PER_THREAD: usize = 32;
+const NODES_PER_THREAD: usize = 32;
 
 /// Nodes of a partition where there are more partitions than threads (our choice).
 const LARGE: usize = 256;
