@@ -84,11 +84,13 @@ def main() -> int:
     """Fuzz the named targets, or all; prints a row for each."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("seconds", type=int)
-    parser.add_argument("target", nargs="*", choices=TARGETS, default=TARGETS)
+    parser.add_argument("target", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
     parser.add_argument("--minimise", action="store_true")
     asked = parser.parse_args()
+    if unknown := set(asked.target) - set(TARGETS):
+        parser.error(f"no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
     programs, failed = build(), False
-    for target in asked.target:
+    for target in asked.target or TARGETS:
         one = run(programs / target, target, asked.seconds)
         failed |= one.failed
         state = "FINDING" if one.failed else "no finding"

@@ -75,6 +75,11 @@ def read_trace(path: str | PathLike[str]) -> Segments:
         raise EnvironmentFailure(f"{file}: {error}") from None
     except duckdb.Error as error:
         raise ApplicationError(f"{file}: {str(error).splitlines()[0]}") from None
+    except RuntimeError as error:
+        # DuckDB, of the names of columns in a Parquet file.
+        if "conversion error" not in str(error):
+            raise
+        raise ApplicationError(f"{file}: the name of a column is not valid UTF-8") from None
     if not found["compute_s"].any():
         raise ApplicationError(f"{file}: the trace has no compute time")
     return Segments(found["compute_s"], found["fetches"], found["thread"], found["stage"], file.stem)
