@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT / "tools"))
-import fuzz_readers  # noqa: E402
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+import fuzz_readers
 
 
 @pytest.mark.parametrize("target", fuzz_readers.TARGETS)

@@ -39,6 +39,7 @@ control = "hpcc"
 """
 NUMBERS = (b"0", b"-1", b"1e308", b"nan", b"18446744073709551616", b"0.1", b"true", b'""', b"[]", b"{}")
 MOST_CHANGES = 4
+"""Most changes of an input (our choice)."""
 
 Reader = Callable[[Path, bytes], object]
 
