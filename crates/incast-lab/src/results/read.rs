@@ -219,7 +219,7 @@ pub fn read_table(folder: &Path, name: &str) -> Result<RecordBatch, ResultsError
 pub struct TableReader {
     file: PathBuf,
     reader: ParquetRecordBatchReader,
-    /// The library's reader is not used after a panic.
+    /// The library's reader is not used after an error: it can repeat it without end.
     broken: bool,
 }
 
@@ -243,13 +243,12 @@ impl Iterator for TableReader {
         if self.broken {
             return None;
         }
-        match caught(|| self.reader.next()) {
-            Ok(batch) => Some(batch?.map_err(|error| invalid(&self.file, error))),
-            Err(panic) => {
-                self.broken = true;
-                Some(Err(invalid(&self.file, panic)))
-            }
-        }
+        let batch = match caught(|| self.reader.next()) {
+            Ok(batch) => batch?.map_err(|error| invalid(&self.file, error)),
+            Err(panic) => Err(invalid(&self.file, panic)),
+        };
+        self.broken = batch.is_err();
+        Some(batch)
     }
 }
 
