@@ -18,5 +18,7 @@ def jobs(source: Source) -> Iterator[Finding]:
             for row in alone(results).dicts():
                 slowdowns.setdefault(row["label"], {})[row["scheme"]] = row["slowdown"]
     for label, values in slowdowns.items():
-        text = f"Next to the other traffic, iterations of job {label} take {spread(values)} times as long as alone."
+        slowdown = spread(values)
+        long = "as long as" if slowdown == "1" else f"{slowdown} times as long as"
+        text = f"Next to the other traffic, iterations of job {label} take {long} alone."
         yield Finding("alone", COMPARISON + 1, text, tuple(values))

@@ -5,6 +5,9 @@ use toml::de::{DeTable, DeValue};
 use super::{Site, Source, Tree, path};
 use crate::diagnostic::{Diagnostic, Place};
 
+/// Limit of the TOML library.
+const LEVELS: usize = 80;
+
 impl Tree {
     pub(crate) fn of_toml(name: &str, text: &str) -> Result<Self, Diagnostic> {
         let mut tree = Self::default();
@@ -13,12 +16,7 @@ impl Tree {
     }
 
     pub(super) fn read_source(&mut self, name: &str, text: &str, path: &str) -> Result<Map<String, Value>, Diagnostic> {
-        let table = DeTable::parse(text).map_err(|error| {
-            let range = error.span().unwrap_or(text.len()..text.len());
-            let mut diagnostic = Diagnostic::new("", format!("not valid TOML: {}", error.message().trim()));
-            diagnostic.place = Some(Box::new(Place::of(name, text, range)));
-            diagnostic
-        })?;
+        let table = DeTable::parse(text).map_err(|error| syntax(name, text, &error))?;
         self.sources.push(Source { name: name.to_owned(), text: text.to_owned() });
         self.table(table.get_ref(), path).map_err(|diagnostic| self.locate(diagnostic))
     }
@@ -68,6 +66,30 @@ impl Tree {
     }
 }
 
+fn syntax(name: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
+    let too_deep = error.message().contains("recurs");
+    let why = if too_deep {
+        format!("tables and lists inside each other have more than {LEVELS} levels")
+    } else {
+        error.message().trim().to_owned()
+    };
+    let mut diagnostic = Diagnostic::new("", format!("not valid TOML: {why}"));
+    let range = error.span().or_else(|| line_of_long_key(text)).unwrap_or(text.len()..text.len());
+    diagnostic.place = Some(Box::new(Place::of(name, text, range)));
+    diagnostic
+}
+
+/// The library gives no place for a key of too many parts.
+fn line_of_long_key(text: &str) -> Option<std::ops::Range<usize>> {
+    let mut lines = text.split_inclusive('\n').scan(0, |start, line| {
+        let at = *start;
+        *start += line.len();
+        Some((at, line))
+    });
+    let (start, line) = lines.find(|(_, line)| line.matches('.').count() >= LEVELS - 1)?;
+    Some(start..start + line.trim_end().len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +108,16 @@ mod tests {
         assert_eq!(place("workload[0].poisson.nothing"), (3, 1, 7));
         assert_eq!(place("scheme.\"a.b\".control"), (5, 11, 6));
         assert_eq!(place("measure.sample_every"), (1, 1, 1));
+    }
+
+    #[test]
+    fn too_many_levels_are_located() {
+        let key = vec!["a"; 200].join(".");
+        for text in [format!("seed = 1\n{key} = 1\n"), format!("seed = 1\nx = {}\n", "[".repeat(200))] {
+            let error = Tree::of_toml("s.toml", &text).unwrap_err();
+            assert!(error.message.ends_with("have more than 80 levels"), "{error}");
+            assert_eq!(error.place.unwrap().line, 2);
+        }
     }
 
     #[test]
