@@ -20,6 +20,7 @@ UNSAFE_PAGE = ROOT / "docs" / "design" / "unsafe.md"
 def test_licences_are_current() -> None:
     assert list(licences.problems()) == []
     assert licences.PAGE.read_text(encoding="utf-8") == licences.page(), "run: make licences"
+    assert licences.TEXTS.read_text(encoding="utf-8") == licences.texts(), "run: make licences"
 
 
 def test_a_package_without_a_licence_and_a_refused_licence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
