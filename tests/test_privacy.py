@@ -60,6 +60,7 @@ def test_a_manifest_has_no_host_and_no_absolute_path(command: Command, scenario:
     assert [name for name, text in found.items() if str(tmp_path) in text] == []
     # The scenario finds its trace, also after all has moved.
     assert "trace: 1 flow" in results.scenario().summary()
+    assert "trace: 1 flow" in command("show", results.path / "scenario.toml").stdout
     moved = shutil.move(tmp_path, tmp_path.with_name(f"{tmp_path.name}-moved"))
     try:
         assert "trace: 1 flow" in incast.open(Path(moved) / "deep" / "out").scenario().summary()

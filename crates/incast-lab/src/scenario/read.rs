@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 
+use incast_model::input;
 use serde_json::{Value, json};
 
 use super::most::too_many;
@@ -22,7 +23,7 @@ impl Loaded {
     /// Reads a scenario file; `sets`: overrides (`workload[0].poisson.load=0.5`).
     pub fn from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
         let (tree, base_dir) = read(file)?;
-        Self::from_tree(tree, base_dir, sets)
+        Self::from_tree(tree, &base_dir, sets)
     }
 
     /// Reads a file for its fabric: without a workload, one default flow and, if absent too, a scheme stand in.
@@ -36,7 +37,7 @@ impl Loaded {
         if stand_ins.scheme {
             tree.root.insert("scheme".into(), json!({ "any": { "control": "unlimited" } }));
         }
-        Ok(Self { stand_ins, ..Self::from_tree(tree, base_dir, sets)? })
+        Ok(Self { stand_ins, ..Self::from_tree(tree, &base_dir, sets)? })
     }
 
     /// True without a workload.
@@ -162,11 +163,21 @@ fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<Str
 }
 
 /// Values, and folder of relative files.
-fn read(file: &Path) -> Result<(Tree, &Path), Diagnostics> {
+fn read(file: &Path) -> Result<(Tree, PathBuf), Diagnostics> {
     let text = text_file::read(file)?;
-    let base_dir = match file.parent() {
+    Ok((Tree::of_toml(&file.display().to_string(), &text)?, base_dir(file)))
+}
+
+/// Folder of relative files; the scenario of a results folder has those of the run's scenario.
+fn base_dir(file: &Path) -> PathBuf {
+    let parent = match file.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    Ok((Tree::of_toml(&file.display().to_string(), &text)?, base_dir))
+    let of_run = || {
+        let manifest = file.ends_with("scenario.toml").then(|| parent.join("manifest.json"))?;
+        let manifest: Value = serde_json::from_str(&input::read_text(&manifest, input::DOCUMENT).ok()?).ok()?;
+        Some(parent.join(manifest.get("scenario_dir")?.as_str()?))
+    };
+    of_run().unwrap_or_else(|| parent.to_owned())
 }

@@ -52,7 +52,7 @@ impl SizeCdf {
         }
         let end = points.len().saturating_sub(1);
         if last.1 != 100.0 {
-            return error(end, Part::Percent, "100 at the last point");
+            return error(end, Part::Percent, "100 (percent) at the last point");
         }
         if last.0 < 1.0 {
             return error(end, Part::Bytes, "at least 1 B at the last point");
@@ -181,8 +181,8 @@ mod tests {
             let error = SizeCdf::from_percent(points).unwrap_err();
             (error.point, error.part, error.allowed)
         };
-        assert_eq!(why(&[]), (0, Part::Percent, "100 at the last point".into()));
-        assert_eq!(why(&[(0.0, 0.0), (10.0, 99.0)]), (1, Part::Percent, "100 at the last point".into()));
+        assert_eq!(why(&[]), (0, Part::Percent, "100 (percent) at the last point".into()));
+        assert_eq!(why(&[(0.0, 0.0), (10.0, 99.0)]), (1, Part::Percent, "100 (percent) at the last point".into()));
         assert_eq!(why(&[(0.0, 0.0), (0.0, 100.0)]), (1, Part::Bytes, "at least 1 B at the last point".into()));
         assert_eq!(why(&[(20.0, 0.0), (10.0, 100.0)]), (1, Part::Bytes, "at least the size before it, 20 B".into()));
         assert_eq!(

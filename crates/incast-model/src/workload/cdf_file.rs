@@ -78,12 +78,12 @@ mod tests {
         assert_eq!(why("0 0\n10 x\n"), "sizes.txt:2:4: `x`: must be a cumulative percentage, 0 to 100");
         assert_eq!(why("0 0\n\n10 101\n"), "sizes.txt:3:4: `101`: must be a cumulative percentage, 0 to 100");
         assert_eq!(why("0 0\n10 40\n5 100\n"), "sizes.txt:3:1: `5`: must be at least the size before it, 10 B");
-        assert_eq!(why("0 0\n10 40\n"), "sizes.txt:2:4: `40`: must be 100 at the last point");
+        assert_eq!(why("0 0\n10 40\n"), "sizes.txt:2:4: `40`: must be 100 (percent) at the last point");
         assert_eq!(why("\n"), "sizes.txt:1:1: ``: must be rows of `bytes percent`");
     }
 
     #[test]
     fn a_curve_in_fractions_is_refused_not_misread() {
-        assert!(why("0 0\n10 0.5\n20 1\n").contains("`1`: must be 100 at the last point"));
+        assert!(why("0 0\n10 0.5\n20 1\n").contains("`1`: must be 100 (percent) at the last point"));
     }
 }

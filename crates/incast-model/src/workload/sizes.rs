@@ -220,6 +220,11 @@ impl FromStr for SizeSpec {
         if text == BACKLOGGED {
             return Ok(Self::Backlogged);
         }
+        if text.contains(['.', '/']) {
+            return Err(SizeSpecError(format!(
+                "`{text}` is neither a size such as \"500kB\" nor a size table; for a file write {{ file = \"{text}\" }}"
+            )));
+        }
         let names = || SizeTable::names();
         SizeTable::named(text).map(Self::Table).ok_or_else(|| {
             SizeSpecError(format!(
@@ -332,6 +337,7 @@ mod tests {
         assert!(message.contains("did you mean `websearch`?"), "{message}");
         assert!(refused("\"datamining_yasp\"").contains("did you mean `datamining_yaps`?"));
         assert!(!refused("\"zipf\"").contains("did you mean"));
+        assert!(refused("\"sizes.csv\"").contains("nor a size table; for a file write { file = \"sizes.csv\" }"));
     }
 
     #[test]
@@ -348,7 +354,7 @@ mod tests {
         );
         assert_eq!(why(r#"{"uniform": {"min": 3, "max": 2}}"#), "sizes.uniform.max = 2B: must be at least min, 3B");
         assert_eq!(why(r#"{"points": []}"#), "sizes.points = []: must be a list of [size, cumulative percent]");
-        assert_eq!(why(r#"{"points": [[1, 50], [2, 90]]}"#), "sizes.points[1][1] = 90: must be 100 at the last point");
+        assert_eq!(why(r#"{"points": [[1, 50], [2, 90]]}"#), "sizes.points[1][1] = 90: must be 100 (percent) at the last point");
         assert_eq!(
             why(r#"{"points": [[5, 50], [2, 100]]}"#),
             "sizes.points[1][0] = 2B: must be at least the size before it, 5 B"
