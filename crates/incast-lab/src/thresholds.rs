@@ -1,6 +1,6 @@
 //! Buffer and ECN thresholds of switch ports, per scheme.
 
-use incast_model::fabric::{Fabric, NodeId, PortId};
+use incast_model::fabric::{Fabric, NodeId};
 use incast_sim::switch::{EcnThreshold, PfcMode, SwitchParams};
 use incast_sim::{BufferPlan, PortPlan, Setup};
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub struct PortThresholds {
     pub pmax: f64,
 }
 
-/// Returns the thresholds of all schemes, without NVLink switches and hypervisors.
+/// Returns the thresholds of all schemes, without switches inside servers and hypervisors.
 pub fn thresholds(prepared: &Prepared) -> Vec<SchemeThresholds> {
     let mut all: Vec<SchemeThresholds> = Vec::new();
     for scheme in &prepared.schemes {
@@ -97,8 +97,7 @@ fn of_scheme(fabric: &Fabric, setup: &Setup) -> SchemeThresholds {
 }
 
 fn is_physical(fabric: &Fabric, switch: NodeId) -> bool {
-    let inside = |port: PortId| fabric.is_nvlink(fabric.port(port).link);
-    !fabric.servers().contains(&switch) && !fabric.ports_of(switch).all(inside)
+    !fabric.servers().contains(&switch) && !fabric.is_inside(switch)
 }
 
 fn of_switch(fabric: &Fabric, setup: &Setup, switch: NodeId) -> SwitchThresholds {

@@ -12,7 +12,7 @@ const MOST_MESSAGE: usize = 2_000;
 /// Returns true for control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls (Boucher and
 /// Anderson, "Trojan Source", 2021).
 pub const fn is_control(c: char) -> bool {
-    matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Escapes control characters as in TOML, such as `\u001b` and `\n`.

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use crate::echo::is_control;
 use crate::field::FieldError;
 use crate::foreign::Ns3Error;
 use crate::nearest::{hint, nearest};
@@ -91,6 +92,19 @@ pub(crate) struct Place<'a> {
     /// In characters.
     pub(crate) column: usize,
 }
+
+/// Of a label or a tenant (our choice).
+const MOST_CHARACTERS: usize = 200;
+
+/// CSV needs no quotes.
+pub(crate) fn is_label(name: &str) -> bool {
+    (1..=MOST_CHARACTERS).contains(&name.chars().count())
+        && name == name.trim()
+        && !name.contains(|c: char| is_control(c) || c == ',' || c == '"')
+}
+
+pub(crate) const LABEL_RULE: &str =
+    "a name of at most 200 characters without commas, quotes, control characters, or blanks at its ends";
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,9 @@ use crate::host::Carrier;
 use crate::host::ClassBy;
 use crate::kernel::MAX_ID;
 use crate::nodes::{MAX_NICS, MAX_PORTS, MAX_TIME};
+
+/// Sums of bytes, also of retransmitted ones, fit into 64 bits.
+const MAX_BYTES: u64 = 1_000_000_000_000_000_000;
 use crate::plan::BufferPlan;
 use crate::setup::{Arithmetic, Setup};
 use crate::transport::Transport;
@@ -79,6 +82,14 @@ impl Setup {
         unless(ports as u64 <= most, "fabric", || format!("{ports} ports; at most {most} are possible"))?;
         unless(flows.len() as u64 <= most, "workload", || {
             format!("{} flows; at most {most} are possible", flows.len())
+        })?;
+        let last = flows.iter().map(|flow| flow.start).max().unwrap_or_default();
+        unless(last < MAX_TIME, "workload", || {
+            format!("a flow starts at {last:#}; a simulation lasts {MAX_TIME:#} at most")
+        })?;
+        let bytes: u128 = flows.iter().filter(|flow| flow.until.is_none()).map(|flow| u128::from(flow.size.0)).sum();
+        unless(bytes <= u128::from(MAX_BYTES), "workload", || {
+            format!("the flows have {:.3} EB together; at most 1 EB is possible", bytes as f64 / 1e18)
         })?;
         self.check_nodes()?;
         check_gates(&self.flows).map_err(|error| FieldError::new("workload", error.to_string()))?;

@@ -3,6 +3,7 @@
 mod draw;
 mod fabric;
 mod options;
+mod parties;
 mod workload;
 
 use std::fmt::{self, Write as _};
@@ -44,15 +45,15 @@ fn drawn(draw: &mut Draw<'_>) -> Drawn {
     let (mut text, hosts) = fabric::fabric(draw);
     let entries = draw.within(1, MOST_ENTRIES);
     (0..entries).for_each(|number| text += &workload::entry(draw, number, hosts));
-    text += &scheme(draw, entries);
+    let scheme = scheme(draw, entries);
     let option = |draw: &mut Draw<'_>| draw.one_of(&OPTIONS).replace("{}", &draw.one_of(&NUMBERS).to_string());
     let sets = (0..draw.within(0, MOST_OPTIONS)).map(|_| option(draw)).collect();
-    Drawn { text: text + LIMITS, sets }
+    Drawn { text: parties::with_parties(draw, text, &scheme, hosts) + LIMITS, sets }
 }
 
 static CONTROLS: LazyLock<Vec<&str>> =
     LazyLock::new(|| Control::catalogue().iter().map(|control| control.name).collect());
-/// Fastpass needs an arbiter.
+/// Fastpass has an arbiter: `parties`.
 static TRANSPORTS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     Transport::catalogue().iter().map(|transport| transport.name).filter(|name| *name != "fastpass").collect()
 });

@@ -332,7 +332,8 @@ impl StopManifest {
         if let Some(first) = self.cut_off.first() {
             let more = match self.cut_off.len() {
                 1 => String::new(),
-                many => format!(" (so are {} more)", many - 1),
+                2 => "; so are data or ACKs of 1 more flow".to_owned(),
+                many => format!("; so are data or ACKs of {} more flows", many - 1),
             };
             self.text += &format!("; {} of flow {} are cut off: {}{more}", first.what, first.flow, first.why);
         }

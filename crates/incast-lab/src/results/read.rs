@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use incast_model::caught::caught;
+use incast_model::echo::word;
 use incast_model::input;
 use incast_model::renamed::renamed;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -55,7 +56,10 @@ impl Results {
             }
             None => return Err(not("manifest.json has no `format`".into())),
         }
-        let manifest = serde_json::from_value(value).map_err(damaged)?;
+        let manifest: Manifest = serde_json::from_value(value).map_err(damaged)?;
+        if let Some(name) = manifest.tables.keys().find(|name| TableSpec::named(name).is_none()) {
+            return Err(ResultsError::damaged(&file, format!("it has an unknown table, `{}`", word(name))));
+        }
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 

@@ -288,8 +288,10 @@ impl SlowdownTable {
     }
 
     fn write_row(&self, name: &str, rows: &[SlowdownRow], f: &mut impl fmt::Write) -> fmt::Result {
-        let flows = rows.iter().map(|row| row.flows).max().unwrap_or(0);
-        write!(f, "\n{name:<NAME$} {flows:>7}")?;
+        let flows = || rows.iter().map(|row| row.flows);
+        let (least, most) = (flows().min().unwrap_or(0), flows().max().unwrap_or(0));
+        let count = if least == most { most.to_string() } else { format!("{least}-{most}") };
+        write!(f, "\n{name:<NAME$} {count:>7}")?;
         for scheme in &self.schemes {
             let row = rows.iter().find(|row| row.scheme == *scheme);
             let [p50, p95, p99] = row.map_or(["-".into(), "-".into(), "-".into()], |row| {

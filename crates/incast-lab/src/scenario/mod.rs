@@ -116,7 +116,8 @@ const fn one() -> u64 {
 pub struct SimulationParams {
     /// Arithmetic of time, and order of simultaneous events. Default exact (our choice).
     pub arithmetic: Arithmetic,
-    /// Simulated time at which a run stops. Default none: when every flow is complete.
+    /// Simulated time at which a run stops. Default none: when every flow is complete, at
+    /// the latest after 4000 s.
     #[schemars(transform = above("0s"))]
     pub horizon: Option<Time>,
     /// Events after which a run stops. Default none.

@@ -99,7 +99,9 @@ impl Scenario {
         let flows = generate_with(&self.workload, fabric, tenancy, base_dir, self.seed, self.simulation.horizon)
             .map_err(entry_error)?;
         if flows.flows.is_empty() {
-            let hint = "a longer duration or a higher load makes some";
+            let of_files =
+                self.workload.iter().all(|entry| entry.trace.is_some() || entry.ns3.is_some() || entry.htsim.is_some());
+            let hint = if of_files { "files with flows" } else { "a longer duration or a higher load makes some" };
             return Err(Diagnostic::new("workload", "the workload has no flow").allowed(hint).into());
         }
         Ok(flows)

@@ -20,7 +20,8 @@ pub struct Setting {
     pub source: String,
 }
 
-const SWITCH: [&str; 8] = ["buffer", "cell", "reserve", "lossless", "pfc", "pfc_mode", "resume_offset", "headroom"];
+const SWITCH: [&str; 9] =
+    ["buffer", "cell", "reserve", "lossless", "pfc", "pfc_mode", "resume_offset", "headroom", "by_rate"];
 const ECN: [&str; 6] = ["enabled", "kmin", "kmax", "pmax", "per_rate", "by_rate"];
 
 pub(super) fn settings(prepared: &Prepared, scheme: &PreparedScheme) -> Vec<Setting> {

@@ -8,6 +8,9 @@ use crate::diagnostic::Diagnostic;
 
 pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
 
+/// Of a name (our choice).
+const MOST_CHARACTERS: usize = 200;
+
 /// Line breaks and tabs in values (SQL, prose).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
@@ -26,8 +29,11 @@ impl Tree {
     fn in_table(&self, table: &Map<String, Value>, at: &str, layout: Layout, found: &mut Vec<Diagnostic>) {
         for (name, value) in table {
             let at = path::join(at, name);
-            if let Some(c) = name.chars().find(|&c| is_control(c)) {
-                let mut one = refused(&at, "name", name, c);
+            let wrong = match name.chars().find(|&c| is_control(c)) {
+                Some(c) => Some(refused(&at, "name", name, c)),
+                None => unreadable(&at, name),
+            };
+            if let Some(mut one) = wrong {
                 one.place = self.sites.get(&at).map(|site| Box::new(self.place(site, true)));
                 found.push(self.locate(one));
             }
@@ -53,6 +59,16 @@ impl Tree {
             _ => {}
         }
     }
+}
+
+fn unreadable(at: &str, name: &str) -> Option<Diagnostic> {
+    let characters = name.chars().count();
+    let message = match characters {
+        _ if name.trim().is_empty() => "a name is blank".to_owned(),
+        0..=MOST_CHARACTERS => return None,
+        _ => format!("the name `{}` has {characters} characters", word(name)),
+    };
+    Some(Diagnostic::new(at, message).allowed(format!("a name of 1 to {MOST_CHARACTERS} characters")))
 }
 
 fn refused(at: &str, what: &str, text: &str, c: char) -> Diagnostic {

@@ -6,7 +6,7 @@ use incast_model::fabric::{BaseRtts, Fabric, HostId, NodeId, PortId};
 use incast_model::gates::never_start;
 use incast_model::units::{Bytes, Time, ceil3};
 use incast_sim::congestion::Control;
-use incast_sim::switch::{Headroom, QueueParams};
+use incast_sim::switch::{Headroom, PortProfile, QueueParams};
 use incast_sim::{BufferPlan, Carrier, Setup};
 
 use super::thresholds::lossy_queue;
@@ -23,27 +23,33 @@ pub(super) fn found(prepared: &Prepared, setup: &Setup) -> Vec<Warning> {
 /// Headroom for fewer bytes than can arrive after XOFF.
 fn small_headroom(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     let params = &setup.params;
-    if params.switch.paused_priorities() == 0 || params.switch.headroom == Headroom::Computed {
+    let of_rates = params.switch.by_rate.iter().any(|one| one.headroom.is_some());
+    if params.switch.paused_priorities() == 0 || params.switch.headroom == Headroom::Computed && !of_rates {
         return None;
     }
     let largest = params.packets.largest(&setup.carriers);
     let mut computed = params.clone();
     computed.switch.headroom = Headroom::Computed;
+    computed.switch.by_rate.clear();
     let both = |port: PortId| {
         let [given, needed] = [params, &computed].map(|params| BufferPlan::headroom_of(fabric, params, largest, port));
         (given, needed)
     };
-    let ports = fabric.switches().flat_map(|switch| fabric.ports_of(switch).map(move |port| (switch, both(port))));
-    let (switch, (given, needed)) = ports.max_by_key(|(_, (given, needed))| needed.saturating_sub(*given))?;
+    let ports = fabric.switches().flat_map(|switch| fabric.ports_of(switch).map(move |port| (port, both(port))));
+    let (port, (given, needed)) = ports.max_by_key(|(_, (given, needed))| needed.saturating_sub(*given))?;
     (given < needed).then(|| {
+        let profile = PortProfile::of(&params.switch.by_rate, fabric.rate(port), fabric.delay(port));
+        let (field, advice) = match profile.and_then(|one| one.headroom) {
+            Some(_) => ("switch.by_rate", format!("in the entry for {:#} {}", fabric.rate(port), setting("headroom", Bytes(needed)))),
+            None => ("switch.headroom", setting("headroom", "computed")),
+        };
         let text = format!(
-            "{:#} can arrive at a port of {} after XOFF, but its headroom is {:#}: lossless packets can be dropped; write {}",
+            "{:#} can arrive at a port of {} after XOFF, but its headroom is {:#}: lossless packets can be dropped; write {advice}",
             Bytes(needed),
-            fabric.node(switch).name,
+            fabric.node(fabric.port(port).node).name,
             Bytes(given),
-            setting("headroom", "computed")
         );
-        Warning::new("switch.headroom", text)
+        Warning::new(field, text)
     })
 }
 
@@ -164,6 +170,13 @@ mod tests {
         assert_eq!(headroom("{ bytes = \"28334B\" }"), None);
         assert_eq!(headroom("\"three-delays\""), None, "37.5 kB");
         assert_eq!(headroom("\"computed\""), None);
+        let by_rate = |headroom: &str| {
+            let entry = format!("by_rate = [{{ rate = \"100Gbps\", headroom = \"{headroom}\" }}]");
+            of("switch.by_rate", &format!("[switch]\nheadroom.bytes = \"1MB\"\n{entry}\n"))
+        };
+        let said = "lossless packets can be dropped; write in the entry for 100 Gb/s `headroom = \"28.334kB\"`";
+        assert!(by_rate("20kB").unwrap().ends_with(said), "{:?}", by_rate("20kB"));
+        assert_eq!(by_rate("28334B"), None);
         let text = of("switch.headroom", "[switch]\npfc = false\nheadroom.bytes = \"1kB\"\n").unwrap();
         assert!(text.contains("has no effect"), "{text}");
     }

@@ -14,14 +14,14 @@ pub(super) fn found(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
     [ecn(fabric, setup), resumes, nothing_lossless(setup)].into_iter().flatten().collect()
 }
 
-/// Ports of switches, with the plan of their buffer.
+/// Ports of switches outside servers, with the plan of their buffer.
 fn ports(fabric: &Fabric, setup: &Setup) -> Vec<(NodeId, PortId, BufferPlan)> {
     let largest = setup.params.packets.largest(&setup.carriers);
     let of_switch = |switch: NodeId| {
         let plan = BufferPlan::new(fabric, &setup.params, largest, switch).ok()?;
         Some(fabric.ports_of(switch).map(move |port| (switch, port, plan)))
     };
-    fabric.switches().filter_map(of_switch).flatten().collect()
+    fabric.switches().filter(|&switch| !fabric.is_inside(switch)).filter_map(of_switch).flatten().collect()
 }
 
 /// Priorities of flows that `counts`, as bits.

@@ -28,8 +28,11 @@ const PERIOD_TIMES: u64 = 2;
 
 fn too_short(field: &str, now: Time, longest: Time, wanted: Time, what: &str) -> Warning {
     let name = field.rsplit('.').next().unwrap_or(field);
-    let text =
-        format!("{now:#} does not exceed the longest base RTT, {longest:#}: {what}; write {}", setting(name, wanted));
+    let text = format!(
+        "{now:#} does not exceed the longest base RTT, {:#}: {what}; write {}",
+        Time(ceil3(longest.0)),
+        setting(name, wanted)
+    );
     Warning::new(field, text)
 }
 
@@ -106,34 +109,41 @@ fn cnp_interval(_: &Fabric, setup: &Setup) -> Vec<Warning> {
     vec![Warning::new("control.dcqcn.alpha_interval", text)]
 }
 
-/// Detection of storms within the pause of an ordinary incast: all other ports of a switch send to the slowest, and each sends
-/// its headroom and the resume offset at its share of the rate.
+/// Detection of storms within the pause of an ordinary incast: a port sends its headroom and the resume offset at its share of
+/// the slowest rate, if all senders of a host send at once.
 fn watchdog(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
     let params = &setup.params;
     let guard = &params.switch.watchdog;
     if !guard.enabled || params.switch.paused_priorities() == 0 {
         return Vec::new();
     }
-    let mut senders: Vec<_> = setup.flows.flows.iter().map(|flow| flow.src).collect();
-    senders.sort_unstable();
-    senders.dedup();
+    let senders = most_senders(setup);
     let largest = params.packets.largest(&setup.carriers);
     let pause = fabric.switches().filter_map(|switch| {
         let ports = || fabric.ports_of(switch);
         let slowest = ports().map(|port| fabric.rate(port)).min()?;
         let headroom = ports().map(|port| BufferPlan::headroom_of(fabric, params, largest, port)).max()?;
-        let others = ports().len().saturating_sub(1).min(senders.len()) as u64;
-        let bytes = headroom.saturating_add(params.switch.resume_offset.0).saturating_mul(others);
+        let bytes = headroom.saturating_add(params.switch.resume_offset.0).saturating_mul(senders);
         Some((slowest.time_for(bytes), switch))
     });
     let Some((pause, switch)) = pause.max().filter(|(pause, _)| guard.detection <= *pause) else { return Vec::new() };
     let text = format!(
-        "{:#} is within the pause of an ordinary incast: up to {pause:#} at {}, if all its other ports send to one; write {}",
+        "{:#} is within the pause of an ordinary incast: up to {:#} at {}, if the {senders} senders of a host send at once; \
+         write {}",
         guard.detection,
+        Time(ceil3(pause.0)),
         fabric.node(switch).name,
         setting("watchdog.detection", times(2, pause))
     );
     vec![Warning::new("switch.watchdog.detection", text)]
+}
+
+/// Most hosts that send to one.
+fn most_senders(setup: &Setup) -> u64 {
+    let mut pairs: Vec<_> = setup.flows.flows.iter().map(|flow| (flow.dst, flow.src)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs.chunk_by(|one, other| one.0 == other.0).map(<[_]>::len).max().unwrap_or(0) as u64
 }
 
 /// Events that the run does not reach.
@@ -202,8 +212,8 @@ mod tests {
             of("switch.watchdog", &format!("{DCQCN}[switch.watchdog]\nenabled = true\ndetection = \"{detection}\"\n"))
         };
         // 8 senders: 8·(28,334 + 3072) B at 100 Gb/s take 20.09984 us.
-        let said = "switch.watchdog.detection: 20 us is within the pause of an ordinary incast: up to 20099.84 ns at s0, if all its \
-                    other ports send to one; write `watchdog.detection = \"40.2us\"`";
+        let said = "switch.watchdog.detection: 20 us is within the pause of an ordinary incast: up to 20.1 us at s0, if the 8 \
+                    senders of a host send at once; write `watchdog.detection = \"40.2us\"`";
         assert_eq!(watchdog("20us").as_deref(), Some(said));
         assert_eq!(watchdog("40200ns"), None);
         assert_eq!(of("switch.watchdog", &format!("{DCQCN}[switch.watchdog]\nenabled = true\n")), None);

@@ -38,7 +38,8 @@ impl Fabric {
         self.is_inside(node) && self.ports_of(node).all(|port| self.is_nvlink(self.port(port).link))
     }
 
-    pub(crate) fn is_inside(&self, node: NodeId) -> bool {
+    /// True for a switch inside a server: an NVLink switch, or a GPU that forwards.
+    pub fn is_inside(&self, node: NodeId) -> bool {
         self.inside().binary_search(&node).is_ok()
     }
 }

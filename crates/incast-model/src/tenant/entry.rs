@@ -1,5 +1,5 @@
 use super::spec::{Placement, TenantSpec, VmCount, VmRange};
-use crate::entry::EntryError;
+use crate::entry::{EntryError, LABEL_RULE, is_label};
 
 pub(super) struct Entry<'a> {
     pub(super) spec: &'a TenantSpec,
@@ -18,10 +18,8 @@ impl Entry<'_> {
     pub(super) fn check(&self) -> Result<(), EntryError> {
         const LEAST: &str = "at least 2 VMs: one alone has no destination";
         let spec = self.spec;
-        let plain = !spec.name.contains(|c: char| c.is_control() || c == ',' || c == '"');
-        if spec.name.is_empty() || spec.name != spec.name.trim() || !plain {
-            let allowed = "a name without commas, quotes, control characters, or blanks at its ends";
-            return Err(self.refuse("name", format!("\"{}\"", spec.name), allowed));
+        if !is_label(&spec.name) {
+            return Err(self.refuse("name", format!("\"{}\"", spec.name), LABEL_RULE));
         }
         match spec.vms {
             VmCount::Fixed(count) if count < 2 => return Err(self.refuse("vms", count, LEAST)),

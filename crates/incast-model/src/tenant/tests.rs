@@ -170,7 +170,8 @@ fn bad_tenants_are_named() {
             .starts_with("tenant[1].name = a1")
     );
     assert!(
-        why(&[r#"{"name": "a,b", "vms": 2}"#]).starts_with("tenant[0].name = \"a,b\": must be a name without commas")
+        why(&[r#"{"name": "a,b", "vms": 2}"#])
+            .starts_with("tenant[0].name = \"a,b\": must be a name of at most 200 characters without commas")
     );
     assert!(why(&[r#"{"name": "a", "vms": 2, "count": 0}"#]).ends_with("count = 0: must be at least 1"));
     assert!(why(&[r#"{"name": "a", "vms": 2, "count": 2, "fill": 0.5}"#]).contains("fill = 0.5: must be omitted"));

@@ -6,7 +6,6 @@ use super::hosts::HostSet;
 use super::members::Members;
 use super::offer::Offer;
 use super::window::Window;
-use crate::echo::is_control;
 use crate::entry::EntryError;
 use crate::fabric::{HostId, NodeId};
 use crate::flow::{Flow, FlowSet, Gate, Iteration, StepFlow};
@@ -172,13 +171,6 @@ const ITERATION_BYTES: u64 = size_of::<Iteration>() as u64;
 fn too_many_flows(flows: f64, needed: f64, memory: Memory) -> String {
     format!("few enough flows for the memory: about {flows:.3e} take at least {}; {memory}", amount(needed))
 }
-
-/// CSV needs no quotes.
-pub(super) fn is_label(name: &str) -> bool {
-    !name.is_empty() && name == name.trim() && !name.contains(|c: char| is_control(c) || c == ',' || c == '"')
-}
-
-pub(super) const LABEL_RULE: &str = "a name without commas, quotes, control characters, or blanks at its ends";
 
 /// Messages; `finish` splits them over queue pairs.
 #[derive(Default)]

@@ -1,12 +1,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
+use super::entry::{Collector, Entry, Pattern, UNASSIGNED};
 use super::least_time::too_early;
 use super::members::Members;
 use super::spec::WorkloadSpec;
 use super::warning::WorkloadWarning;
-use crate::entry::EntryError;
+use crate::entry::{EntryError, LABEL_RULE, is_label};
 use crate::fabric::Fabric;
 use crate::flow::FlowSet;
 use crate::memory::Memory;
@@ -416,7 +416,7 @@ mod tests {
         );
         assert_eq!(
             why(&|spec| spec.label = Some("a,b".into())),
-            "workload[1].label = \"a,b\": must be a name without commas, quotes, control characters, or blanks at its ends"
+            "workload[1].label = \"a,b\": must be a name of at most 200 characters without commas, quotes, control characters, or blanks at its ends"
         );
         assert!(why(&|spec| spec.label = Some(String::new())).starts_with("workload[1].label = \"\": must be a name"));
         let late = r#"[{"src": 0, "dst": 1, "size": 1, "start": "5ms"}]"#;

@@ -35,7 +35,10 @@ pub(super) fn too_early(fabric: &Fabric, flows: &FlowSet, horizon: Option<Time>)
     let busiest = busiest(fabric, flows, &rates);
     let last = alone.iter().map(|(_, end)| *end).max();
     let wanted = last.into_iter().chain(busiest.as_ref().map(|one| one.end)).max().unwrap_or(horizon);
-    let advice = |least: Time| format!("write `simulation.horizon = \"{}\"`", Time(ceil3(least.0 + 1)));
+    let first = flows.flows.iter().map(|flow| flow.start).min().unwrap_or_default();
+    // Three digits of the time after the first start.
+    let rounded = |time: Time| Time(first.0.saturating_add(ceil3(time.0.saturating_sub(first.0))));
+    let advice = |least: Time| format!("write `simulation.horizon = \"{}\"`", rounded(Time(least.0 + 1)));
     let mut found = late_starts(flows, horizon, |label| advice(wanted.max(label)));
     let started = || alone.iter().filter(|(flow, _)| flow.start < horizon);
     let cut: Vec<&(&Flow, Time)> = started().filter(|(_, end)| *end > horizon).collect();
@@ -48,13 +51,13 @@ pub(super) fn too_early(fabric: &Fabric, flows: &FlowSet, horizon: Option<Time>)
     let over = busiest.filter(|one| one.end.0 as f64 > horizon.0 as f64 * (1.0 + TOLERATED));
     let message = match (over, cut.iter().max_by_key(|(_, end)| *end)) {
         (Some(Transfer { what, end }), _) => {
-            format!("{what} until {:#} at the earliest, but the simulation ends at {horizon:#}", Time(ceil3(end.0)))
+            format!("{what} until {:#} at the earliest, but the simulation ends at {horizon:#}", rounded(end))
         }
         (None, Some((_, end))) if many => format!(
             "{} of {} flows cannot complete by {horizon:#} even alone in the network: the last needs until {:#}",
             cut.len(),
             started().count(),
-            Time(ceil3(end.0))
+            rounded(*end)
         ),
         _ => return found,
     };
@@ -165,6 +168,10 @@ mod tests {
                     write `simulation.horizon = \"131us\"`";
         assert_eq!(found("list", json, Time::us(120)), [said]);
         assert_eq!(found("list", json, Time::us(130)), [""; 0]);
+        // A late first start does not round the time after it.
+        let late = r#"[{"src": 0, "dst": 2, "size": "10MB", "start": "2s"}]"#;
+        let [text] = &found("list", late, Time::us(2_000_500))[..] else { panic!() };
+        assert!(text.contains("until 2000.8 ms;") && text.contains("horizon = \"2000.801ms\""), "{text}");
         let late = found("list", json, Time::us(90));
         let said = "label `list`: 1 of 2 flows start after the end of the simulation at 90 us; write `simulation.horizon = \"131us\"`";
         assert_eq!(late[..], [said]);

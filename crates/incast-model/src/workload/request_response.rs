@@ -2,12 +2,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collective::{Begin, send};
-use super::entry::{Collector, Entry, LABEL_RULE, Pattern};
+use super::entry::{Collector, Entry, Pattern};
 use super::law::{SizeLaw, lognormal};
 use super::ranks::Ranks;
 use super::ring::one;
 use super::sizes::SizeSpec;
-use crate::entry::EntryError;
+use crate::entry::{EntryError, LABEL_RULE};
 use crate::fabric::HostId;
 use crate::flow::Gate;
 use crate::range::least;

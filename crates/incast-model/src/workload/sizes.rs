@@ -266,8 +266,14 @@ impl<'de> Deserialize<'de> for SizeSpec {
                 let negative = || E::custom(format!("`{bytes}` is negative: a size is written for example \"500kB\""));
                 u64::try_from(bytes).map(|bytes| SizeSpec::Fixed(Bytes(bytes))).map_err(|_| negative())
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SizeSpec, A::Error> {
-                CustomSizes::deserialize(MapAccessDeserializer::new(map)).map(SizeSpec::Custom)
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SizeSpec, A::Error> {
+                let custom = CustomSizes::deserialize(MapAccessDeserializer::new(&mut map))?;
+                match map.next_key::<String>()? {
+                    None => Ok(SizeSpec::Custom(custom)),
+                    Some(other) => {
+                        Err(de::Error::custom(format!("sizes have one distribution, but `{other}` is here too")))
+                    }
+                }
             }
         }
         deserializer.deserialize_any(Any)
@@ -342,6 +348,8 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
+        let two = r#"{"points": [[0, 0], ["1kB", 100]], "interpolation": "step"}"#;
+        assert!(refused(two).contains("sizes have one distribution, but `interpolation` is here too"));
         assert!(refused("\"5 parsecs\"").contains("`5 parsecs` is not a size: unknown unit `parsecs`"));
         assert!(refused("-5").contains("`-5` is negative"));
         assert!(refused("true").contains("expected a size such as"));
@@ -354,7 +362,10 @@ mod tests {
         );
         assert_eq!(why(r#"{"uniform": {"min": 3, "max": 2}}"#), "sizes.uniform.max = 2B: must be at least min, 3B");
         assert_eq!(why(r#"{"points": []}"#), "sizes.points = []: must be a list of [size, cumulative percent]");
-        assert_eq!(why(r#"{"points": [[1, 50], [2, 90]]}"#), "sizes.points[1][1] = 90: must be 100 (percent) at the last point");
+        assert_eq!(
+            why(r#"{"points": [[1, 50], [2, 90]]}"#),
+            "sizes.points[1][1] = 90: must be 100 (percent) at the last point"
+        );
         assert_eq!(
             why(r#"{"points": [[5, 50], [2, 100]]}"#),
             "sizes.points[1][0] = 2B: must be at least the size before it, 5 B"

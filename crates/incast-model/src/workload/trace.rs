@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
+use super::entry::{Collector, Entry, Pattern, UNASSIGNED};
 use super::list::{PRIORITY_RULE, is_priority};
 use super::table_file;
 use super::waits::{Named, Spot, gates};
-use crate::entry::{EntryError, Place};
+use crate::entry::{EntryError, LABEL_RULE, Place, is_label};
 use crate::fabric::HostId;
 use crate::flow::{Flow, FlowSet};
 use crate::units::Time;
@@ -421,7 +421,10 @@ mod tests {
         assert_eq!(row("0,1,1,-1,,,,"), "t.csv:3:7: `-1`: must be a time of 0 or more, without a unit");
         assert_eq!(row("0,1,1,nan,,,,"), "t.csv:3:7: `nan`: must be a time of 0 or more, without a unit");
         assert_eq!(row("0,1,1,0,8,,,"), "t.csv:3:9: `8`: must be a traffic class, 1 to 7 (0 carries PFC frames)");
-        assert!(row("0,1,1,0,,\"a\",,").starts_with("t.csv:3:10: `\"a\"`: must be a name without commas"));
+        assert!(
+            row("0,1,1,0,,\"a\",,")
+                .starts_with("t.csv:3:10: `\"a\"`: must be a name of at most 200 characters without commas")
+        );
         assert_eq!(row("0,1,1,0,,,0,"), "t.csv:3:11: `0`: must be a port, 1 to 65535");
         assert_eq!(row("0,1,1,0,,,,65536"), "t.csv:3:12: `65536`: must be a port, 1 to 65535");
         let folder = folder();
@@ -476,6 +479,11 @@ mod tests {
     #[test]
     fn labels_that_a_trace_cannot_hold_are_refused() {
         let set = FlowSet { labels: vec!["a,b".into()], ..FlowSet::default() };
-        assert!(write_trace(&set, Vec::new()).unwrap_err().to_string().contains("label `a,b`: must be a name without"));
+        assert!(
+            write_trace(&set, Vec::new())
+                .unwrap_err()
+                .to_string()
+                .contains("label `a,b`: must be a name of at most 200")
+        );
     }
 }

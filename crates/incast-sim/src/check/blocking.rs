@@ -16,7 +16,7 @@ impl Params {
         }
         if self.network.load_balancing != Balance::Ecmp {
             return refuse(
-                "a packet's port at the next switch is known in advance with network.load_balancing ecmp only",
+                "only with `network.load_balancing = \"ecmp\"`: a packet's port at the next switch must be known in advance",
             );
         }
         if self.switch.queues != QueueParams::Shared {

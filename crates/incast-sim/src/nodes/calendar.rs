@@ -1,9 +1,10 @@
-//! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows. Later work wakes a node in the last of
-//! these windows, with nothing to do yet.
+//! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows. Later work wakes a node in one of these
+//! windows, with nothing to do yet.
 
-use crate::kernel::{Id, Member};
+use crate::kernel::{Id, IdVec, Member};
 
 const SLOTS: usize = 1 << u8::BITS;
+const LAST: u64 = SLOTS as u64 - 1;
 
 /// Windows for which switches keep lists of arrivals; a power of two.
 pub(super) const INBOXES: usize = 8;
@@ -40,16 +41,26 @@ pub(super) struct Calendar {
     bits: Vec<u64>,
     /// By slot: 1 if a bit is set there.
     any: [u64; SLOTS / 64],
+    /// End of the window in which later work last woke the node.
+    later: IdVec<Member, u64>,
 }
 
 impl Calendar {
     pub(super) fn new(nodes: usize, lookahead: u64) -> Self {
         let words = nodes.div_ceil(64);
-        Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * SLOTS], any: [0; SLOTS / 64] }
+        let later = vec![0; nodes].into();
+        Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * SLOTS], any: [0; SLOTS / 64], later }
     }
 
     pub(super) fn wake(&mut self, node: Member, time: u64) {
-        self.set(node, ((time - self.end) / self.lookahead).min(SLOTS as u64 - 1) as u8);
+        let ahead = (time - self.end) / self.lookahead;
+        if ahead < LAST {
+            self.set(node, ahead as u8);
+        } else if self.later[node] <= self.end {
+            // Once in all windows: a wake-up in each would bring another one for ever.
+            self.later[node] = self.window(LAST as u8).1;
+            self.set(node, LAST as u8);
+        }
     }
 
     #[inline]
@@ -164,5 +175,22 @@ mod tests {
         }
         assert_eq!(seen[..3], [(0, vec![Member(3), Member(129)]), (100, vec![Member(64)]), (200, vec![Member(5)])]);
         assert_eq!(seen.last(), Some(&(100 * 1000, vec![Member(7)])));
+    }
+
+    #[test]
+    fn later_work_wakes_a_node_once_in_all_windows() {
+        let mut calendar = Calendar::new(1, 100);
+        let (node, last) = (Member(0), 100_000_000);
+        (0..50).for_each(|window| calendar.wake(node, 100 * window));
+        let mut windows = 0;
+        while let Some(ahead) = calendar.ahead() {
+            let (_, end) = calendar.window(ahead);
+            calendar.advance(ahead, &mut Vec::new());
+            windows += 1;
+            if end <= last {
+                calendar.wake(node, last);
+            }
+        }
+        assert_eq!(windows, 50 + last / 100 / SLOTS as u64 + 1);
     }
 }

@@ -17,17 +17,20 @@ use crate::progress::{Halt, Limits, Progress};
 
 /// Events between two checks of the budget and the observer.
 pub(super) const STRIDE: u64 = 1 << 15;
+/// Windows between two calls of the observer, for runs with few events.
+const WINDOWS: u64 = 1 << 14;
 
 pub(super) struct Watch<'a> {
     limits: Limits,
     observe: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
     /// Events at the next call of the observer.
     next_call: u64,
+    windows: u64,
 }
 
 impl<'a> Watch<'a> {
     pub(super) const fn new(limits: Limits, observe: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Self {
-        Self { limits, observe, next_call: STRIDE }
+        Self { limits, observe, next_call: STRIDE, windows: 0 }
     }
 }
 
@@ -301,7 +304,8 @@ impl Nodes {
 
     pub(super) fn stops(&mut self, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
         let events = self.partitions.events();
-        if events < watch.next_call.min(watch.limits.events) {
+        watch.windows += 1;
+        if events < watch.next_call.min(watch.limits.events) && !watch.windows.is_multiple_of(WINDOWS) {
             return None;
         }
         self.books.now = now;

@@ -10,6 +10,7 @@ mod failures;
 mod fingerprints;
 mod guarded;
 mod nic_turns;
+mod observer;
 mod on_threads;
 mod properties;
 mod reference;

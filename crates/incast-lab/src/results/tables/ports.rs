@@ -65,7 +65,7 @@ impl AtPort for QueueSample {
 
 pub(super) static QUEUES: Table<QueueSample> = Table {
     name: "queues",
-    description: "one row per sample of a switch port with a queue (with `measure.sample_every`)",
+    description: "one row per sample of a switch port that has a queue or sent since its last sample (with `measure.sample_every`)",
     condition: Condition::Always,
     rows: |run| (&run.outcome.queues).into(),
     columns: &[

@@ -28,7 +28,7 @@ fn the_manifest_says_what_happened() {
     let scheme = &manifest.schemes["DCQCN+w"];
     assert_eq!((scheme.completed, scheme.lossless_drops, &scheme.controls[..]), (4, 1, &["dcqcn".to_owned()][..]));
     assert_eq!((scheme.stop.reason.as_str(), scheme.stop.unfinished), ("horizon", 1));
-    let cut = "data of flow 4 are cut off: the link from s0 to h2 is down (so are 1 more)";
+    let cut = "data of flow 4 are cut off: the link from s0 to h2 is down; so are data or ACKs of 1 more flow";
     assert_eq!(scheme.stop.text, format!("stopped at the horizon; 1 flow is incomplete; {cut}"));
     let held = &scheme.stop.cut_off[1];
     let why = "the link from s0 to h2 is paused by h2 itself for priority 3";

@@ -197,7 +197,7 @@ impl Bench {
         self.setup().checked().and_then(Simulation::new).err()
     }
 
-    fn simulation(&self) -> Simulation {
+    pub(crate) fn simulation(&self) -> Simulation {
         self.setup().checked().and_then(Simulation::new).expect("a setup that can be run")
     }
 

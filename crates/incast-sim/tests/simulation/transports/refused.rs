@@ -47,6 +47,10 @@ fn refused() {
     assert_eq!(wide.refused(), "fabric: switch `s0` has 4097 ports; at most 4096 are possible");
     let long = rdma().with(|params| params.horizon = Some(Time::ms(4_000_001)));
     assert_eq!(long.refused(), "simulation.horizon: 4000.001s is out of range; at most 4000s is possible");
+    let late = rdma().flow(0, 1, 5000, Time::ms(4_000_000));
+    assert_eq!(late.refused(), "workload: a flow starts at 4000 s; a simulation lasts 4000 s at most");
+    let huge = rdma().flow(0, 1, 1 << 63, Time::ZERO);
+    assert_eq!(huge.refused(), "workload: the flows have 9.223 EB together; at most 1 EB is possible");
     let mss = rdma().with(|params| params.packets.mss = Bytes(65_500));
     assert_eq!(mss.refused(), "packets.mss: 65.5kB makes segments of 65540 B; at most 65535 B are possible");
 }
