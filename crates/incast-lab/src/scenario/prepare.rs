@@ -279,17 +279,16 @@ fn fabric_error(error: GeneratorError) -> Diagnostic {
 
 /// The message names the parameter.
 pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
-    let (file, line, value) = match error {
-        Ns3Error::Value { file, line, value, .. } | Ns3Error::Trailing { file, line, value, .. } => {
-            (file, *line, &**value)
-        }
-        Ns3Error::Truncated { file, line, .. } => (file, *line, ""),
+    let (file, line, at, value) = match error {
+        Ns3Error::Value { file, line, at, value, .. } => (file, *line, *at, &**value),
+        Ns3Error::Trailing { file, line, value, .. } => (file, *line, None, &**value),
+        Ns3Error::Truncated { file, line, .. } => (file, *line, None, ""),
         Ns3Error::Unreadable { .. } | Ns3Error::Fabric { .. } => return Diagnostic::new(path, error.to_string()),
     };
     let mut found = Diagnostic::new(path, error.to_string());
     let text = input::read_text(Path::new(&**file), input::LARGE).unwrap_or_default();
     if let Some(text) = text.lines().nth(line.saturating_sub(1)) {
-        let at = text.find(value).unwrap_or(0);
+        let at = at.or_else(|| text.find(value)).unwrap_or(0);
         let place = Place::of(file, text, at..at + value.len());
         found.place = Some(Box::new(Place { line, ..place }));
     }

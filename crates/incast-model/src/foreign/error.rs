@@ -20,6 +20,8 @@ pub enum Ns3Error {
         file: Box<str>,
         /// Line, from 1.
         line: usize,
+        /// Place of the token in its line, in bytes; `None`: the first that is equal.
+        at: Option<usize>,
         /// Meaning of the token.
         field: Box<str>,
         /// Token.

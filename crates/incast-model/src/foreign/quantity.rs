@@ -99,6 +99,7 @@ fn explain(
     Ns3Error::Value {
         file: tokens.file().into(),
         line: token.line,
+        at: Some(token.at),
         field: field.into(),
         value: token.text.into(),
         allowed: allowed.into(),

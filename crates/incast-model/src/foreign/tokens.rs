@@ -13,6 +13,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Ns3Error> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
     pub(crate) line: usize,
+    /// In the line, in bytes.
+    pub(crate) at: usize,
     pub(crate) text: &'a str,
 }
 
@@ -22,21 +24,23 @@ pub(crate) struct Tokens<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
     words: std::str::SplitWhitespace<'a>,
     line: usize,
+    row: &'a str,
 }
 
 impl<'a> Tokens<'a> {
     pub(crate) fn new(text: &'a str, file: &'a str) -> Self {
-        Self { file, lines: text.lines().enumerate(), words: "".split_whitespace(), line: 1 }
+        Self { file, lines: text.lines().enumerate(), words: "".split_whitespace(), line: 1, row: "" }
     }
 
     pub(crate) fn next(&mut self) -> Option<Token<'a>> {
         loop {
             if let Some(text) = self.words.next() {
-                return Some(Token { line: self.line, text });
+                let at = text.as_ptr() as usize - self.row.as_ptr() as usize;
+                return Some(Token { line: self.line, at, text });
             }
             let (index, line) = self.lines.next()?;
             self.line = index + 1;
-            self.words = line.split_whitespace();
+            (self.row, self.words) = (line, line.split_whitespace());
         }
     }
 
@@ -89,6 +93,7 @@ impl<'a> Tokens<'a> {
         Ns3Error::Value {
             file: self.file.into(),
             line: token.line,
+            at: Some(token.at),
             field: field.to_string().into(),
             value: token.text.into(),
             allowed: allowed.to_string().into(),
@@ -122,6 +127,14 @@ mod tests {
             tokens.want("the size", "4 flows").unwrap_err().to_string(),
             "t.txt:4: the file ends before the size; allowed: 4 flows"
         );
+    }
+
+    #[test]
+    fn equal_tokens_of_a_line_have_their_own_places() {
+        let mut tokens = Tokens::new("0\n 0 12  0\n", "t.txt");
+        let places: Vec<(usize, usize)> =
+            std::iter::from_fn(|| tokens.next()).map(|token| (token.line, token.at)).collect();
+        assert_eq!(places, [(1, 0), (2, 1), (2, 3), (2, 7)]);
     }
 
     #[test]

@@ -206,6 +206,7 @@ impl Ns3Config {
             return Err(Ns3Error::Value {
                 file: self.file.as_str().into(),
                 line: token.line,
+                at: Some(token.at),
                 field: "a key".into(),
                 value: token.text.into(),
                 allowed: format!("one of {}", CONFIG_KEYS.join(", ")).into(),

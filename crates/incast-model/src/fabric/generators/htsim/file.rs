@@ -88,6 +88,7 @@ impl<'a> TopoFile<'a> {
         Ns3Error::Value {
             file: self.file.into(),
             line,
+            at: None,
             field: "the key".into(),
             value: key.into(),
             allowed: names.join(", ").into(),
@@ -99,6 +100,7 @@ impl<'a> TopoFile<'a> {
         Ns3Error::Value {
             file: self.file.into(),
             line,
+            at: None,
             field: field.into(),
             value: value.into(),
             allowed: allowed.into(),
