@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from incast.findings import comparing, findings_of
-from incast.findings.chains import trees
+from incast.findings.chains import paused_by, trees
 from incast.findings.comparing import comparison, equal
 from incast.findings.completion import completion, distance, iterations
 from incast.findings.deadlocks import deadlocks
@@ -144,6 +144,28 @@ def test_chains_of_pauses_end_at_their_root() -> None:
 def test_a_pause_that_ended_before_is_no_cause() -> None:
     late = [{**CHAIN[0], "end_ps": 2 * US}, {**CHAIN[1], "start_ps": 3 * US}]
     assert [tree.root for tree in trees(Made(pauses=late))] == ["s0 to h1", "s1 to h1"]
+
+
+# h0 pauses s0; s0 pauses s1 by a packet to h1 (port 11), which is not paused; s1 pauses h2.
+# h9 pauses s1 at port 21, and s1 pauses h3.
+STORMY = [
+    {"port": 10, "node_name": "s0", "peer_name": "h0", "start_ps": 1 * US, "end_ps": 9 * US, "culprit_port": 0,
+     "culprit_peer_name": "s0"},
+    {"port": 20, "node_name": "s1", "peer_name": "s0", "start_ps": 2 * US, "end_ps": 8 * US, "culprit_port": 11},
+    {"port": 21, "node_name": "s1", "peer_name": "h9", "start_ps": 2 * US, "culprit_port": 9,
+     "culprit_peer_name": "s1"},
+    {"port": 2, "node_name": "h2", "peer_name": "s1", "start_ps": 3 * US, "end_ps": 5 * US, "culprit_port": 20},
+    {"port": 3, "node_name": "h3", "peer_name": "s1", "start_ps": 4 * US, "end_ps": 9 * US, "culprit_port": 21},
+    {"port": 2, "node_name": "h2", "peer_name": "s1", "start_ps": 9 * US, "culprit_port": 20},
+]  # fmt: skip
+
+
+def test_a_storm_is_followed_past_a_culprit_that_is_not_paused() -> None:
+    source = Made(pauses=STORMY)
+    # Ports 10, 20 and 2, for 8, 6 and 2 us; of h9: ports 21 and 3, the first to the end of the run at 10 us.
+    assert paused_by(source, "h0", 3) == {"A": (3, 8 * US)}
+    assert paused_by(source, "h9", 3) == {"A": (3, 8 * US)}
+    assert paused_by(source, "h0", 4) == {}
 
 
 def test_pauses_have_the_longest_port_and_the_root() -> None:

@@ -22,8 +22,6 @@ class Tree:
     """Port where the congestion or the storm is."""
     root: str
     """Node of that port, and the node that it leads to."""
-    node: str
-    """Node of that port."""
     priority: int
     ports: int
     """Ports that were paused because of it."""
@@ -51,16 +49,54 @@ def trees(source: Source) -> Iterator[Tree]:
         yield Tree(*row)
 
 
-_TREES = """
-    with recursive
+def paused_by(source: Source, node: str, priority: int) -> dict[str, tuple[int, int]]:
+    """Ports that a host's storm of one priority paused, and the longest total time of one of them, by scheme.
+
+    Pauses of a node follow if one of its ports was paused by the storm at that time. The culprit (the egress port of
+    the packet that crossed the threshold) may be another port, but then it was not paused.
+    """
+    if not 0 < source.count("pauses") <= CHAINED:
+        return {}
+    ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
+    values = {"schemes": list(ends), "ends": list(ends.values()), "node": node, "priority": priority}
+    return {scheme: (ports, paused_ps) for scheme, ports, paused_ps in source.rows(_PAUSED_BY, values)}
+
+
+_EACH = """
     ends as (select unnest($schemes) as scheme, unnest($ends) as run_end_ps),
-    each as (
-        select row_number() over () as pause, scheme, port, priority, node_name || ' to ' || peer_name as link,
-            peer_name, start_ps, coalesce(end_ps, run_end_ps) as end_ps, culprit_port, culprit_peer_name
-        from pauses join ends using (scheme)),
+    each as materialized (
+        select row_number() over () as pause, scheme, port, priority, node_name, peer_name,
+            node_name || ' to ' || peer_name as link, start_ps, coalesce(end_ps, run_end_ps) as end_ps, culprit_port,
+            culprit_peer_name
+        from pauses join ends using (scheme))
+"""
+_PAUSED_BY = f"""
+    with recursive {_EACH},
+    mine as (select * from each where priority = $priority),
+    ports as (select distinct scheme, port, node_name from mine),
+    pairs as (
+        select a.pause, a.scheme, a.start_ps, p.port, p.port = a.culprit_port as is_culprit
+        from mine a join ports p on a.scheme = p.scheme and a.peer_name = p.node_name),
+    covering as (
+        select a.pause, b.pause as cause, is_culprit
+        from pairs a asof join mine b on a.scheme = b.scheme and a.port = b.port and b.start_ps < a.start_ps
+        where b.end_ps > a.start_ps),
+    causes as (
+        select pause, cause from covering qualify is_culprit or not bool_or(is_culprit) over (partition by pause)),
+    chain as (
+        select pause from mine where peer_name = $node and culprit_peer_name = node_name
+        union
+        select causes.pause from chain join causes on causes.cause = chain.pause),
+    totals as (
+        select scheme, port, sum(end_ps - start_ps)::bigint as paused_ps from chain join mine using (pause)
+        group by scheme, port)
+    select scheme, count(*), max(paused_ps) from totals group by scheme
+"""
+_TREES = f"""
+    with recursive {_EACH},
     caused as (
         select a.pause, a.scheme, a.priority, a.culprit_port, a.peer_name || ' to ' || a.culprit_peer_name as culprit,
-            a.peer_name, if(b.end_ps > a.start_ps, b.pause, null) as cause
+            if(b.end_ps > a.start_ps, b.pause, null) as cause
         from each a asof left join each b
         on a.scheme = b.scheme and a.priority = b.priority and a.culprit_port = b.port and b.start_ps < a.start_ps),
     rooted as (
@@ -70,11 +106,11 @@ _TREES = """
         where c.cause is not null and steps < $steps),
     tops as (select pause, arg_max(top, steps) as top from rooted group by pause),
     totals as (
-        select e.scheme, c.culprit_port, any_value(culprit) as root, any_value(c.peer_name) as node, e.priority, e.port,
-            any_value(e.link) as link, sum(e.end_ps - e.start_ps) as paused_ps, min(e.start_ps) as first_ps
+        select e.scheme, c.culprit_port, any_value(culprit) as root, e.priority, e.port, any_value(e.link) as link,
+            sum(e.end_ps - e.start_ps) as paused_ps, min(e.start_ps) as first_ps
         from tops join caused c on c.pause = tops.top join each e on e.pause = tops.pause
         group by e.scheme, c.culprit_port, e.priority, e.port)
-    select scheme, culprit_port, any_value(root), any_value(node), priority, count(*),
+    select scheme, culprit_port, any_value(root), priority, count(*),
         sum(paused_ps)::bigint, max(paused_ps)::bigint, arg_max(link, paused_ps), min(first_ps)
     from totals group by scheme, culprit_port, priority
     order by sum(paused_ps) desc, culprit_port
