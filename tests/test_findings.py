@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from incast.findings import comparing, findings_of
+from incast.findings import findings_of
 from incast.findings.chains import paused_by, trees
 from incast.findings.comparing import comparison, equal
-from incast.findings.completion import completion, distance, iterations
+from incast.findings.completion import completion, iterations
 from incast.findings.deadlocks import deadlocks
 from incast.findings.drops import drops
 from incast.findings.failures import failures
 from incast.findings.overload import overload
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
+from incast.findings.ranking import classes, distance
 from incast.findings.retransmissions import retransmissions, timeouts
 from incast.findings.storms import watchdog
 from incast.findings.unfinished import unfinished
@@ -291,6 +292,17 @@ def test_the_best_scheme_is_named_with_the_distance_of_the_others() -> None:
     ]
 
 
+def test_schemes_are_compared_by_flows_that_completed_under_each() -> None:
+    # The 20 flows that B did not complete are slow under A.
+    rows = [*flows("A", [1.0] * 100 + [9.0] * 20), *flows("B", [2.0] * 100 + [0.0] * 20)]
+    for row in rows[-20:]:
+        row |= {"slowdown_hpcc": None, "finish_ps": None, "status": "incomplete"}
+    assert texts(comparison, Made(BOTH, flows=rows)) == [
+        "A has the lowest p99 slowdown of the 100 flows that completed under every scheme: 1, against 2 under B "
+        "(2 times)."
+    ]
+
+
 def test_short_and_long_flows_are_compared_by_themselves() -> None:
     rows = []
     for scheme, short, long_ in (("A", 2.0, 4.0), ("B", 3.0, 3.0)):
@@ -326,15 +338,45 @@ def test_iterations_are_compared_by_their_mean() -> None:
         for name, times in (("A", (2, 4)), ("B", (1, 3)))
         for number, time in enumerate(times)
     ]
-    assert texts(iterations, Made(BOTH, iterations=rows)) == [
+    ends: list[Row] = [{"scheme": "A"}, {"scheme": "B", "finish_ps": 2 * US}]
+    assert texts(iterations, Made(BOTH, iterations=rows, flows=ends)) == [
         "B has the shortest iterations of label job: 2 us of communication on average, against 3 us under A (+50 %)."
     ]
+    assert texts(iterations, Made(BOTH, iterations=rows[:3], flows=ends)) == [
+        "B has the shortest iterations of label job (of the 1 that completed under every scheme): 1 us of "
+        "communication on average, against 2 us under A (2 times)."
+    ]
     alone = "An iteration of label job communicates for 3 us on average."
-    assert texts(iterations, Made(iterations=rows[:2])) == [alone]
-    assert texts(iterations, Made(BOTH, iterations=rows[:2])) == []
+    assert texts(iterations, Made(iterations=rows[:2], flows=ends[:1])) == [alone]
+    assert texts(iterations, Made(BOTH, iterations=rows[:2], flows=ends)) == []
     assert texts(iterations, Made()) == []
     flows = [{"flow": flow, "label": "job", "dependency": flow or None} for flow in range(30)]
     assert texts(completion, Made(flows=flows, iterations=rows[:2])) == []
+
+
+def test_schemes_within_1_percent_share_the_lead() -> None:
+    schemes = {name: manifest() for name in "ABCD"}
+    # B has the flows of A; C takes 0.5 % longer, D 10 %.
+    ends = {"A": 40_000_000, "B": 40_000_000, "C": 40_200_000, "D": 44_000_000}
+    flows = [{"scheme": name, "flow": flow, "finish_ps": end} for name, end in ends.items() for flow in (0, 1)]
+    times: list[Row] = [{"scheme": name, "communication_ps": end} for name, end in ends.items()]
+    assert texts(completion, Made(schemes, flows=flows)) == [
+        "A and C complete the 2 flows first: in 40 us, against 44 us under D (+10 %)."
+    ]
+    assert texts(iterations, Made(schemes, flows=flows, iterations=times)) == [
+        "A and C have the shortest iterations of label job: 40 us of communication on average, against 44 us under D "
+        "(+10 %)."
+    ]
+    three = {name: manifest() for name in "ABC"}
+    near = Made(three, flows=flows[:6], iterations=times[:3])
+    assert texts(completion, near) == [
+        "Schemes differ by less than 1 % in the time in which the 2 flows complete (40 us)."
+    ]
+    assert texts(iterations, near) == [
+        "Schemes differ by less than 1 % in the mean communication of iterations of label job (40 us)."
+    ]
+    same = Made(BOTH, flows=flows[:4], iterations=times[:2])
+    assert texts(completion, same) == ["The 2 flows complete in 40 us."]
 
 
 def test_a_quiet_run_is_said_to_be_quiet() -> None:
@@ -351,4 +393,4 @@ def test_the_most_important_findings_come_first() -> None:
     source = Made({"A": manifest("deadlock", deadlocks=[one], counts=counts)}, flows=[{}, {"status": "incomplete"}])
     assert [finding.kind for finding in findings_of(source)] == ["deadlock", "unfinished", "drops"]
     assert [finding.kind for finding in findings_of(source, most=1)] == ["deadlock"]
-    assert comparing.classes(source) == [["A"]]
+    assert classes(source) == [["A"]]

@@ -14,7 +14,7 @@ from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
 from incast.charts.source import Source
 from incast.findings import findings_of
-from incast.findings.comparing import classes
+from incast.findings.ranking import classes
 from incast.report import cycles
 from incast.results import ALL
 
