@@ -115,6 +115,29 @@ def test_flows_during_an_outage_are_compared_with_the_others(hit: float, said: b
     assert (text in texts(failures, source)) == said
 
 
+def test_flows_during_an_outage_are_compared_within_their_label() -> None:
+    links: list[Row] = [{"time_ps": 5 * US}, {"change": "up", "time_ps": 6 * US}]
+    spans = {True: {"start_ps": 4 * US, "finish_ps": 5 * US}, False: {"start_ps": 7 * US, "finish_ps": 8 * US}}
+    # The outage does not change the slowdown of `slow`, which has most of its flows then; it doubles that of `bg`.
+    rows = flows("A", [8.0] * 60, label="slow", **spans[True]) + flows("A", [8.0] * 20, label="slow", **spans[False])
+    rows += flows("A", [2.0] * 20, label="bg", **spans[True]) + flows("A", [1.0] * 60, label="bg", **spans[False])
+    assert texts(failures, Made(links=links, flows=rows))[1:] == [
+        "Flows of label bg in progress during an outage had a mean slowdown of 2, the other flows of this label of 1."
+    ]
+
+
+def test_iterations_during_an_outage_are_compared_by_their_time() -> None:
+    links: list[Row] = [{"time_ps": 5 * US}, {"change": "up", "time_ps": 6 * US}]
+    job = [{"flow": place, "label": "job", "start_ps": 4 * US, "finish_ps": 5 * US} for place in range(20)]
+    during: Row = {"start_ps": 4 * US, "end_ps": 7 * US, "communication_ps": 3 * US}
+    after: Row = {"iteration": 1, "start_ps": 8 * US, "end_ps": 9 * US}
+    alone: Row = {"collective": 1, "start_ps": 4 * US, "end_ps": 5 * US}
+    assert texts(failures, Made(links=links, flows=job, iterations=[during, after, alone]))[1:] == [
+        "Iterations of label job in progress during an outage communicated for 3 us on average, the other iterations "
+        "for 1 us."
+    ]
+
+
 def test_deadlocks_name_the_cycle_and_its_end() -> None:
     cycle = [{"node": "T1", "peer": "L1"}, {"node": "L1", "peer": "T1"}]
     one = {"closed_ps": 6_649_638_400, "cycle": cycle, "stuck_queues": 2, "stuck_hosts": 1}
