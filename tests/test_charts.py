@@ -150,9 +150,12 @@ def test_queues_in_fewer_points_keep_the_peaks(sampled: incast.Results, source: 
 
 def test_a_queue_without_samples_is_drawn_as_empty() -> None:
     slots = [("s", 0, 3, 30, 500), ("s", 0, 4, 40, 700), ("s", 0, 7, 70, 600)]
-    assert with_empty(slots, 10) == [
-        (0, 0), (20, 0), (30, 500), (40, 700), (50, 0), (60, 0), (70, 600), (80, 0)
-    ]  # fmt: skip
+    line = [(0, 0), (20, 0), (30, 500), (40, 700), (50, 0), (60, 0), (70, 600)]
+    assert with_empty(slots, 10, end_ps=81) == [*line, (80, 0)]
+
+
+def test_a_queue_that_is_not_empty_at_the_end_of_the_run_stays_so() -> None:
+    assert with_empty([("s", 0, 0, 0, 500), ("s", 0, 1, 10, 700)], 10, end_ps=19) == [(0, 500), (10, 700)]
 
 
 def test_rates_are_samples(sampled: incast.Results, source: charts.Source) -> None:
@@ -398,6 +401,16 @@ def test_schemes_keep_their_colours_on_a_page() -> None:
     # Names that are no schemes of the page, and more schemes than there are colours, keep their own.
     assert look.of_page(chart.spec, chart.palette, ["A"]) == chart.spec
     assert look.of_page(chart.spec, chart.palette, ["A", *"CDEFGHIJKLM", "B"]) == chart.spec
+
+
+def test_schemes_are_equal_in_a_chart_if_their_rows_are(source: charts.Source) -> None:
+    chart = charts.queues(source)
+    first = [row for row in chart.rows if row[0] == source.schemes[0]]
+    copies = replace(chart, rows=[(name, *row[1:]) for row in first for name in "ABC"], palette=("A", "B", "C"))
+    assert copies.equal_schemes() == {"B": "A", "C": "A"}
+    *rest, (name, port, link, time, queue) = copies.rows
+    assert replace(copies, rows=[*rest, (name, port, link, time, queue + 1)]).equal_schemes() == {"B": "A"}
+    assert replace(copies, rows=[]).equal_schemes() == {}
 
 
 def scales(spec: Any) -> list[Any]:
