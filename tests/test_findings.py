@@ -292,6 +292,10 @@ def test_a_busy_tier_limits_flows() -> None:
     assert texts(overload, source) == [
         "The 2 links from hosts to tier 1 were 96 % utilised on average: they limit flows."
     ]
+    idle = [{**row, "scheme": "B", "tx_bytes": capacity // 10} for row in rows]
+    assert texts(overload, Made(BOTH, ports=[*rows, *idle], flows=[{}, {"scheme": "B"}])) == [
+        "A: the 2 links from hosts to tier 1 were 96 % utilised on average: they limit flows."
+    ]
 
 
 def test_equal_schemes_are_named() -> None:
