@@ -313,6 +313,21 @@ def test_ticks_of_a_logarithmic_axis() -> None:
     assert log_ticks([]) == []
 
 
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([0.0625, 0.125, 1], True),
+        ([8, 1, 4, 2], True),
+        ([0.2, 0.4, 0.6, 0.8], False),
+        ([10, 1000], False),
+        ([0, 1, 10], False),
+        (["25kB", "100kB", "1MB"], False),
+    ],
+)
+def test_values_of_like_ratios_have_a_logarithmic_axis(values: list[Any], found: bool) -> None:
+    assert look.geometric(values) == found
+
+
 def test_links_that_carried_nothing_are_said_to_be_left_out(tmp_path: Path) -> None:
     text = SMALL.split("[[workload]]")[0] + "[[workload]]\nlist = [{ src = 1, dst = 3, size = '10kB' }]\n"
     schemes = "[scheme.DCQCN]\ncontrol = 'dcqcn'\n[scheme.HPCC]\ncontrol = 'hpcc'\n"

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, Start, stop, system_browser, wait_until, write
-from folders import CLAIMS, check, make_study
+from folders import CLAIMS, check, make_alphas, make_study
 from incast import charts, report
 from incast.report.claims import MARKDOWN, article
 from incast.study.results import FORMAT
@@ -323,6 +323,17 @@ def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None
     found.drawn()
     assert len(found.rows("over")) == len(group.variations) * 2
     assert "the disk is full" in str(found.page.locator("#scenario").text_content())
+
+
+def test_values_of_a_sweep_are_ticks_with_all_digits(browser: Browser, tmp_path: Path) -> None:
+    found = opened(browser, report.write(make_alphas(tmp_path / "alphas"), tmp_path / "page.html"))
+    labels = found.page.locator("#figure-over .role-axis-label text")
+    assert {"0.0625", "0.125", "1"} <= set(labels.all_text_contents())
+    places = [labels.filter(has_text=re.compile(f"^{text}$")).bounding_box() for text in ("0\\.0625", "0\\.125", "1")]
+    left, middle, right = (place["x"] + place["width"] / 2 for place in places if place)
+    # log 2 : log 8
+    assert (right - middle) / (middle - left) == pytest.approx(3, rel=0.1)
+    assert found.said == []
 
 
 def test_several_folders_on_one_page(browser: Browser, folder: Path, results: Path, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ class Packer:
         packed: Json = {
             "name": group.name,
             "title": group.heading,
-            "columns": list(group.columns),
+            "columns": [{**column, "log": look.geometric(column["values"])} for column in group.columns],
             "schemes": group.variations[0].source.palette,
             "places": look.places(group.variations[0].source.palette, self.palette),
             "variations": variations,
