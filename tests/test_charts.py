@@ -55,6 +55,9 @@ def test_flows_of_different_labels_are_apart_unless_asked_for_together(
     chart = charts.slowdown(source, bins=5)
     # Flows of one size have no slowdown by size.
     assert {(row["label"], row["bin"]) for row in chart.dicts()} == {("poisson", bin_) for bin_ in range(5)}
+    # The panels of one label have its name, because those of another are left out.
+    assert chart.spec is not None
+    assert chart.spec["facet"]["sort"] == ["poisson: median", "poisson: 95th percentile", "poisson: 99th percentile"]
     said = "all flows of a label have one size: incast (64 kB)"
     assert [said in text for text in chart.left_out] == [True]
     assert sorted(chart.rows) == sorted(charts.slowdown(source, bins=5, label="poisson").rows)
