@@ -325,6 +325,21 @@ def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None
     assert "the disk is full" in str(found.page.locator("#scenario").text_content())
 
 
+def test_legends_fit_a_narrow_window(browser: Browser, tmp_path: Path) -> None:
+    ring = '\n[[workload]]\nring_all_reduce = { size = "80kB", compute = "5us" }'
+    text = SMALL.replace("[scheme.HPCC]", '[scheme."HPCC with a name of many words"]') + ring
+    incast.load(write(tmp_path, text)).run(tmp_path / "results")
+    found = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"), width=390)
+    drawing = found.page.locator("#figure-iterations svg")
+    ends = drawing.locator(".role-legend").evaluate_all(
+        "(all) => all.map((each) => each.getBoundingClientRect().right)"
+    )
+    assert len(ends) == 2
+    assert max(ends) <= drawing.evaluate("(svg) => svg.getBoundingClientRect().right")
+    assert drawing.evaluate("(svg) => svg.getBoundingClientRect().width <= svg.closest('figure').clientWidth")
+    assert found.said == []
+
+
 def test_values_of_a_sweep_are_ticks_with_all_digits(browser: Browser, tmp_path: Path) -> None:
     found = opened(browser, report.write(make_alphas(tmp_path / "alphas"), tmp_path / "page.html"))
     labels = found.page.locator("#figure-over .role-axis-label text")
