@@ -187,9 +187,21 @@ STORMY = [
 def test_a_storm_is_followed_past_a_culprit_that_is_not_paused() -> None:
     source = Made(pauses=STORMY)
     # Ports 10, 20 and 2, for 8, 6 and 2 us; of h9: ports 21 and 3, the first to the end of the run at 10 us.
-    assert paused_by(source, "h0", 3) == {"A": (3, 8 * US)}
-    assert paused_by(source, "h9", 3) == {"A": (3, 8 * US)}
-    assert paused_by(source, "h0", 4) == {}
+    found = {("h0", 3, "A"): (3, 8 * US), ("h9", 3, "A"): (3, 8 * US)}
+    assert paused_by(source, [("h0", 3), ("h9", 3), ("h0", 4)]) == found
+
+
+def test_storms_of_many_pauses_are_followed() -> None:
+    # DuckDB refuses some joins in recursion, but only of many rows.
+    def hop(node: str, peer: str, port: int, start: int, **culprit: Any) -> Row:
+        return {"node_name": node, "peer_name": peer, "port": port, "start_ps": start, "end_ps": start + 8, **culprit}
+
+    rows = []
+    for start in range(0, 20_000, 10):
+        rows.append(hop("s0", "h0", 10, start, culprit_port=0, culprit_peer_name="s0"))
+        rows.append(hop("s1", "s0", 20, start + 1, culprit_port=11))
+    # 2,000 pauses of 8 ps each.
+    assert paused_by(Made(pauses=rows), [("h0", 3)]) == {("h0", 3, "A"): (2, 16_000)}
 
 
 def test_pauses_have_the_longest_port_and_the_root() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from incast.charts.source import Source
 
 CHAINED = 2_000_000
 """Most pauses for which chains are followed (our choice: a few seconds)."""
+FOLLOWED = 1_000_000
+"""Most pauses for which the ports that a storm paused are counted (our choice: 15 seconds)."""
 STEPS = 64
 """Most pauses from one to its root (our choice): no path has as many hops."""
 
@@ -49,17 +51,24 @@ def trees(source: Source) -> Iterator[Tree]:
         yield Tree(*row)
 
 
-def paused_by(source: Source, node: str, priority: int) -> dict[str, tuple[int, int]]:
-    """Ports that a host's storm of one priority paused, and the longest total time of one of them, by scheme.
+def paused_by(source: Source, storms: Sequence[tuple[str, int]]) -> dict[tuple[str, int, str], tuple[int, int]]:
+    """Ports that storms paused, and the longest total time of one of them, by host, priority and scheme.
 
-    Pauses of a node follow if one of its ports was paused by the storm at that time. The culprit (the egress port of
-    the packet that crossed the threshold) may be another port, but then it was not paused.
+    A storm is given by the host that sends it and its priority. Pauses of a node follow if one of its ports was paused
+    by the storm at that time. The culprit (the egress port of the packet that crossed the threshold) may be another
+    port, but then it was not paused.
     """
-    if not 0 < source.count("pauses") <= CHAINED:
+    if not 0 < source.count("pauses") <= FOLLOWED:
         return {}
     ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
-    values = {"schemes": list(ends), "ends": list(ends.values()), "node": node, "priority": priority}
-    return {scheme: (ports, paused_ps) for scheme, ports, paused_ps in source.rows(_PAUSED_BY, values)}
+    values = {
+        "schemes": list(ends),
+        "ends": list(ends.values()),
+        "nodes": [node for node, _ in storms],
+        "priorities": [priority for _, priority in storms],
+    }
+    rows = source.rows(_PAUSED_BY, values)
+    return {(node, priority, scheme): (ports, paused_ps) for node, priority, scheme, ports, paused_ps in rows}
 
 
 _EACH = """
@@ -72,29 +81,32 @@ _EACH = """
 """
 _PAUSED_BY = f"""
     with recursive {_EACH},
-    mine as (select * from each where priority = $priority),
-    ports as (select distinct scheme, port, node_name from mine),
+    storms as (select distinct unnest($nodes) as storm, unnest($priorities) as priority),
+    mine as (select * from each where list_contains($priorities, priority)),
+    ports as (select distinct scheme, priority, port, node_name from mine),
     pairs as (
-        select a.pause, a.scheme, a.start_ps, p.port, p.port = a.culprit_port as is_culprit
-        from mine a join ports p on a.scheme = p.scheme and a.peer_name = p.node_name),
+        select a.pause, a.scheme, a.priority, a.start_ps, p.port, p.port = a.culprit_port as is_culprit
+        from mine a join ports p on a.scheme = p.scheme and a.priority = p.priority and a.peer_name = p.node_name),
     covering as (
         select a.pause, b.pause as cause, is_culprit
-        from pairs a asof join mine b on a.scheme = b.scheme and a.port = b.port and b.start_ps < a.start_ps
+        from pairs a asof join mine b
+        on a.scheme = b.scheme and a.priority = b.priority and a.port = b.port and b.start_ps < a.start_ps
         where b.end_ps > a.start_ps),
-    causes as (
+    causes as materialized (
         select pause, cause from covering qualify is_culprit or not bool_or(is_culprit) over (partition by pause)),
     chain as (
-        select pause from mine where peer_name = $node and culprit_peer_name = node_name
+        select storm, pause from mine join storms on peer_name = storm and mine.priority = storms.priority
+        where culprit_peer_name = node_name
         union
-        select causes.pause from chain join causes on causes.cause = chain.pause),
+        select storm, causes.pause from chain join causes on causes.cause = chain.pause),
     totals as (
-        select scheme, port, sum(end_ps - start_ps)::bigint as paused_ps from chain join mine using (pause)
-        group by scheme, port)
-    select scheme, count(*), max(paused_ps) from totals group by scheme
+        select storm, priority, scheme, port, sum(end_ps - start_ps)::bigint as paused_ps
+        from chain join mine using (pause) group by storm, priority, scheme, port)
+    select storm, priority, scheme, count(*), max(paused_ps) from totals group by storm, priority, scheme
 """
 _TREES = f"""
     with recursive {_EACH},
-    caused as (
+    caused as materialized (
         select a.pause, a.scheme, a.priority, a.culprit_port, a.peer_name || ' to ' || a.culprit_peer_name as culprit,
             if(b.end_ps > a.start_ps, b.pause, null) as cause
         from each a asof left join each b

@@ -22,11 +22,12 @@ def storms(source: Source) -> Iterator[Finding]:
     if not by_storms:
         return
     spans = {name: max(1, int(each["end_ps"])) for name, each in source.manifests.items()}
+    found = paused_by(source, [(storm.node, storm.priority) for mine in by_storms for storm in mine])
     for mine, schemes in by_storms.items():
         for storm in mine:
-            found = paused_by(source, storm.node, storm.priority)
-            ports = {scheme: found.get(scheme, (0, 0))[0] for scheme in schemes}
-            shares = {scheme: found.get(scheme, (0, 0))[1] / spans[scheme] for scheme in schemes}
+            paused = {scheme: found.get((storm.node, storm.priority, scheme), (0, 0)) for scheme in schemes}
+            ports = {scheme: count for scheme, (count, _) in paused.items()}
+            shares = {scheme: longest_ps / spans[scheme] for scheme, (_, longest_ps) in paused.items()}
             end = "to the end of the run" if storm.until_ps is None else f"to {time(storm.until_ps)}"
             text = (
                 f"{prefix(schemes, source.schemes)}{storm.node} sent PFC pauses of priority {storm.priority} from "
