@@ -56,6 +56,15 @@ def make_sweep(folder: Path) -> Path:
     return folder
 
 
+def make_alphas(folder: Path) -> Path:
+    """A sweep over thresholds of PFC with like ratios."""
+    write(folder.parent, TINY, "tiny.toml")
+    text = (
+        'scenario = "tiny.toml"\n[[vary]]\npath = "switch.pfc_mode.dynamic.alpha.value"\nvalues = [0.0625, 0.125, 1]\n'
+    )
+    return sweep.run(sweep.read(write(folder.parent, text, "sweep.toml")), folder, jobs=1).path
+
+
 def check(label: str, verdict: str, **more: Any) -> dict[str, Any]:
     """One check of a claim."""
     usual: dict[str, Any] = {

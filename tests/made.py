@@ -58,7 +58,15 @@ PAUSE: Row = {
 LINK: Row = {"scheme": "A", "link": 0, "a_name": "l0", "b_name": "s0", "change": "down", "time_ps": 0}
 DROP: Row = {"scheme": "A", "reason": "buffer", "node_name": "s0", "egress_port": 0}
 WAIT: Row = {"scheme": "A", "victim_ps": 0, "host_victim_ps": 0, "blocked_ps": 0, "host_blocked_ps": 0}
-ITERATION: Row = {"scheme": "A", "label": "job", "collective": 0, "iteration": 0, "communication_ps": 1_000_000}
+ITERATION: Row = {
+    "scheme": "A",
+    "label": "job",
+    "collective": 0,
+    "iteration": 0,
+    "start_ps": 0,
+    "end_ps": 1_000_000,
+    "communication_ps": 1_000_000,
+}
 STORM: Row = {"scheme": "A", "port": 0, "node_name": "h0", "peer_name": "s0", "start_ps": 0, "end_ps": None}
 USUAL: dict[str, Row] = {
     "flows": FLOW,

@@ -55,6 +55,9 @@ def test_flows_of_different_labels_are_apart_unless_asked_for_together(
     chart = charts.slowdown(source, bins=5)
     # Flows of one size have no slowdown by size.
     assert {(row["label"], row["bin"]) for row in chart.dicts()} == {("poisson", bin_) for bin_ in range(5)}
+    # The panels of one label have its name, because those of another are left out.
+    assert chart.spec is not None
+    assert chart.spec["facet"]["sort"] == ["poisson: median", "poisson: 95th percentile", "poisson: 99th percentile"]
     said = "all flows of a label have one size: incast (64 kB)"
     assert [said in text for text in chart.left_out] == [True]
     assert sorted(chart.rows) == sorted(charts.slowdown(source, bins=5, label="poisson").rows)
@@ -150,9 +153,12 @@ def test_queues_in_fewer_points_keep_the_peaks(sampled: incast.Results, source: 
 
 def test_a_queue_without_samples_is_drawn_as_empty() -> None:
     slots = [("s", 0, 3, 30, 500), ("s", 0, 4, 40, 700), ("s", 0, 7, 70, 600)]
-    assert with_empty(slots, 10) == [
-        (0, 0), (20, 0), (30, 500), (40, 700), (50, 0), (60, 0), (70, 600), (80, 0)
-    ]  # fmt: skip
+    line = [(0, 0), (20, 0), (30, 500), (40, 700), (50, 0), (60, 0), (70, 600)]
+    assert with_empty(slots, 10, end_ps=81) == [*line, (80, 0)]
+
+
+def test_a_queue_that_is_not_empty_at_the_end_of_the_run_stays_so() -> None:
+    assert with_empty([("s", 0, 0, 0, 500), ("s", 0, 1, 10, 700)], 10, end_ps=19) == [(0, 500), (10, 700)]
 
 
 def test_rates_are_samples(sampled: incast.Results, source: charts.Source) -> None:
@@ -310,6 +316,21 @@ def test_ticks_of_a_logarithmic_axis() -> None:
     assert log_ticks([]) == []
 
 
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([0.0625, 0.125, 1], True),
+        ([8, 1, 4, 2], True),
+        ([0.2, 0.4, 0.6, 0.8], False),
+        ([10, 1000], False),
+        ([0, 1, 10], False),
+        (["25kB", "100kB", "1MB"], False),
+    ],
+)
+def test_values_of_like_ratios_have_a_logarithmic_axis(values: list[Any], found: bool) -> None:
+    assert look.geometric(values) == found
+
+
 def test_links_that_carried_nothing_are_said_to_be_left_out(tmp_path: Path) -> None:
     text = SMALL.split("[[workload]]")[0] + "[[workload]]\nlist = [{ src = 1, dst = 3, size = '10kB' }]\n"
     schemes = "[scheme.DCQCN]\ncontrol = 'dcqcn'\n[scheme.HPCC]\ncontrol = 'hpcc'\n"
@@ -398,6 +419,16 @@ def test_schemes_keep_their_colours_on_a_page() -> None:
     # Names that are no schemes of the page, and more schemes than there are colours, keep their own.
     assert look.of_page(chart.spec, chart.palette, ["A"]) == chart.spec
     assert look.of_page(chart.spec, chart.palette, ["A", *"CDEFGHIJKLM", "B"]) == chart.spec
+
+
+def test_schemes_are_equal_in_a_chart_if_their_rows_are(source: charts.Source) -> None:
+    chart = charts.queues(source)
+    first = [row for row in chart.rows if row[0] == source.schemes[0]]
+    copies = replace(chart, rows=[(name, *row[1:]) for row in first for name in "ABC"], palette=("A", "B", "C"))
+    assert copies.equal_schemes() == {"B": "A", "C": "A"}
+    *rest, (name, port, link, time, queue) = copies.rows
+    assert replace(copies, rows=[*rest, (name, port, link, time, queue + 1)]).equal_schemes() == {"B": "A"}
+    assert replace(copies, rows=[]).equal_schemes() == {}
 
 
 def scales(spec: Any) -> list[Any]:

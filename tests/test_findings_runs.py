@@ -52,6 +52,26 @@ buffer = "300kB"
 )
 
 
+BEHIND = """\
+[fabric.leaf_spine]
+leaves = 2
+spines = 1
+hosts_per_leaf = 4
+
+[switch]
+buffer = "4MiB"
+
+[network]
+pause = [{ at = "h0", priority = 3, from = "100us", until = "2ms" }]
+
+[[workload]]
+list = [{ src = 4, dst = 0, size = "10MB" }, { src = 5, dst = 1, size = "10MB" }]
+
+[scheme.DCQCN]
+control = "dcqcn"
+"""
+
+
 def run(folder: Path, text: str) -> incast.Results:
     """The results of a scenario."""
     return incast.load(write(folder, text)).run(folder / "results")
@@ -85,6 +105,12 @@ def test_a_storm_is_the_root_of_the_pauses(tmp_path: Path) -> None:
     assert {("DCQCN", "h0 to leaf0"), ("HPCC", "h0 to leaf0")} <= {(tree.scheme, tree.root) for tree in found}
     paused = {row["port"] for row in results.ports.dicts() if row["scheme"] == "DCQCN" and row["paused_ps"]}
     assert sum(tree.ports for tree in found if tree.scheme == "DCQCN") >= len(paused) > 1
+
+
+def test_a_storm_pauses_ports_behind_the_leaf(tmp_path: Path) -> None:
+    first = run(tmp_path, BEHIND).findings()[0]
+    # leaf0 to h0, spine0 to leaf0 (by a packet to h1), leaf1 to spine0, h4 and h5.
+    assert "they paused 5 ports, the longest for 49.1 % of the run" in first.text
 
 
 def test_a_deadlock_comes_first(tmp_path: Path) -> None:

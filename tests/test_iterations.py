@@ -227,6 +227,14 @@ def test_terminal(tmp_path: Path, command: Command) -> None:
     assert line.split() == ["ring", "free", "3", *(shown, "us") * 3, f"{bandwidth / 1e9:.1f}", "Gb/s"]
 
 
+def test_bus_bandwidth_of_several_iterations_is_that_of_their_mean_time(tmp_path: Path) -> None:
+    late = '\n[[workload]]\nlabel = "late"\nstart = "100us"\nlist = [{ src = 0, dst = 1, size = "8MB" }]'
+    results = ran(tmp_path, ring("iterations = 4") + late)
+    (row,) = results.iterations(by="label").dicts()
+    assert row["max_ps"] > 1.1 * row["min_ps"]
+    assert row["bus_bps"] == pytest.approx(2 * (RANKS - 1) / RANKS * SIZE * 8e12 / row["mean_ps"], rel=1e-6)
+
+
 def test_chart(tmp_path: Path) -> None:
     """A bar is the mean of several iterations if there are many; panels of one label have numbers."""
     small = 'ring_all_reduce = { size = "8kB", iterations = 90, compute = "1us" }'
@@ -294,6 +302,23 @@ def test_a_job_alone_keeps_its_settings(tmp_path: Path) -> None:
 def test_no_jobs_alone(tmp_path: Path, command: Command) -> None:
     with pytest.raises(ResultsError, match="jobs were not simulated alone; run the scenario with --alone"):
         ran(tmp_path, ring()).alone()
-    file = write(tmp_path, SCENARIO.replace("PATTERN", "permutation = { size = 1000 }"))
+    text = SCENARIO.replace("PATTERN", "permutation = { size = 1000 }")
+    late = '\n[[workload]]\nlabel = "late"\nlist = [{ src = 0, dst = 1, size = 1 }]'
+    file = write(tmp_path, text + late)
     done = command("run", file, "--output", tmp_path / "none", "--alone")
-    assert "no job to simulate alone: no iteration of a collective completed" in done.stderr
+    warning = "jobs are not also simulated alone: no iteration of a collective completed"
+    assert done.returncode == 0
+    assert f"warning: {warning}\n" in done.stderr
+    assert "every flow completed" in done.stdout
+    with pytest.warns(incast.IncastWarning, match=warning):
+        incast.load(file).run(alone=True)
+
+
+def test_the_only_job_is_not_simulated_twice(tmp_path: Path, command: Command) -> None:
+    file = write(tmp_path, SCENARIO.replace("PATTERN", ring()))
+    done = command("run", file, "--output", tmp_path / "one", "--alone")
+    warning = "jobs are not also simulated alone: there is no traffic next to label ring"
+    assert f"warning: {warning}\n" in done.stderr
+    assert not (tmp_path / "one" / "alone").exists()
+    with pytest.warns(incast.IncastWarning, match=warning):
+        incast.load(file).run(alone=True)

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, Start, stop, system_browser, wait_until, write
-from folders import CLAIMS, check, make_study
+from folders import CLAIMS, check, make_alphas, make_study
 from incast import charts, report
 from incast.report.claims import MARKDOWN, article
 from incast.study.results import FORMAT
@@ -323,6 +323,32 @@ def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None
     found.drawn()
     assert len(found.rows("over")) == len(group.variations) * 2
     assert "the disk is full" in str(found.page.locator("#scenario").text_content())
+
+
+def test_legends_fit_a_narrow_window(browser: Browser, tmp_path: Path) -> None:
+    ring = '\n[[workload]]\nring_all_reduce = { size = "80kB", compute = "5us" }'
+    text = SMALL.replace("[scheme.HPCC]", '[scheme."HPCC with a name of many words"]') + ring
+    incast.load(write(tmp_path, text)).run(tmp_path / "results")
+    found = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"), width=390)
+    drawing = found.page.locator("#figure-iterations svg")
+    ends = drawing.locator(".role-legend").evaluate_all(
+        "(all) => all.map((each) => each.getBoundingClientRect().right)"
+    )
+    assert len(ends) == 2
+    assert max(ends) <= drawing.evaluate("(svg) => svg.getBoundingClientRect().right")
+    assert drawing.evaluate("(svg) => svg.getBoundingClientRect().width <= svg.closest('figure').clientWidth")
+    assert found.said == []
+
+
+def test_values_of_a_sweep_are_ticks_with_all_digits(browser: Browser, tmp_path: Path) -> None:
+    found = opened(browser, report.write(make_alphas(tmp_path / "alphas"), tmp_path / "page.html"))
+    labels = found.page.locator("#figure-over .role-axis-label text")
+    assert {"0.0625", "0.125", "1"} <= set(labels.all_text_contents())
+    places = [labels.filter(has_text=re.compile(f"^{text}$")).bounding_box() for text in ("0\\.0625", "0\\.125", "1")]
+    left, middle, right = (place["x"] + place["width"] / 2 for place in places if place)
+    # log 2 : log 8
+    assert (right - middle) / (middle - left) == pytest.approx(3, rel=0.1)
+    assert found.said == []
 
 
 def test_several_folders_on_one_page(browser: Browser, folder: Path, results: Path, tmp_path: Path) -> None:

@@ -134,7 +134,9 @@ def test_a_browser_shows_the_telling_measure_events_and_equal_schemes(browser: B
     shown = opened(browser, folder / "page.html")
     assert shown.said == []
     page = shown.page
-    assert page.locator("#fabric select").nth(1).input_value() == "drops"
+    measure = page.locator("#fabric select").nth(1)
+    assert measure.input_value() == "drops"
+    assert "packets dropped or lost" in measure.locator("option").all_text_contents()
     assert "Dotted lines are events: leaf0-spine0 down at 20 us" in (
         page.locator("#figure-queues").text_content() or ""
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import Command, write
+from conftest import SMALL, Command, write
 from incast import report
 from test_api import SPRAYED
 from test_ns3 import files
@@ -33,6 +34,16 @@ def test_warnings_come_first(sprayed: incast.Results) -> None:
 
 def test_without_warnings_there_is_no_section(results: Path, tmp_path: Path) -> None:
     assert 'id="warnings"' not in report.write(results, tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_flows_that_wait_have_no_last_start(tmp_path: Path) -> None:
+    ring = '\n[[workload]]\nring_all_reduce = { size = "80kB" }'
+    text = page(incast.load(write(tmp_path, SMALL + ring)).run(tmp_path / "results").path)
+    rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", text)]
+    assert [row[4] for row in rows if row[0] in ("incast", "ring_all_reduce") and len(row) == 6] == [
+        "0",
+        "after other flows",
+    ]
 
 
 def test_an_imported_scenario_has_its_details_on_the_page(command: Command, tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ from matplotlib.text import Text
 
 import incast
 from conftest import Command, write
-from folders import make_sweep
+from folders import make_alphas, make_sweep
 from incast import charts, plot
+from incast.charts import groups
 from incast.charts.closing import BEHIND, ON_CYCLE, PASSING
 from incast.charts.kinds import Kind
+from incast.charts.over import over
 from incast.charts.slowdown import of_one_size
 from test_charts import SAMPLED
 
@@ -275,6 +277,14 @@ def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
         assert done.returncode == 2, wrong
         assert said in done.stderr
     assert not (tmp_path / "wrong.svg").exists()
+
+
+def test_values_of_like_ratios_have_ticks_of_their_own(tmp_path: Path) -> None:
+    group = groups.read_sweep(make_alphas(tmp_path / "alphas"))
+    chart = over(["alpha"], [(one.values, one.source) for one in group.variations], ["DCQCN", "HPCC"])
+    (axes,) = plot.draw(chart, x="alpha").axes
+    assert axes.get_xscale() == "log"
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.0625", "0.125", "1"]
 
 
 def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:

@@ -68,6 +68,11 @@ def test_product(tmp_path: Path) -> None:
     assert len(plan.keys) == 8
 
 
+def test_a_column_is_not_named_value(tmp_path: Path) -> None:
+    plan = planned(tmp_path, '[[vary]]\npath = "switch.pfc_mode.dynamic.alpha.value"\nvalues = [0.125, 1]\n')
+    assert plan.columns == ("alpha",)
+
+
 def test_points_set_several_fields(tmp_path: Path) -> None:
     first, second = (json.loads(run.tree) for run in planned(tmp_path, POINTS).runs[::2])
     assert (second["switch"]["buffer"], second["ecn"]["kmin"]) == ("1MB", "20kB")

@@ -30,21 +30,23 @@ HEAD = ("job", "scheme", "iterations", "mean", "alone", "slowdown")
 LEGEND = "jobs next to the other traffic and alone: mean time of an iteration, communication and compute"
 BY_LABEL = ("control_by_label", "transport_by_label", "window_by_label")
 """Settings of a scheme for the flows of some labels."""
+NO_JOB = "jobs are not also simulated alone: no iteration of a collective completed"
+"""Warning if there is no job to simulate alone."""
 Times = dict[tuple[str, str], list[tuple[int, int]]]
 """By scheme and label: number and time of each iteration."""
 
 
+def only_job(scenario: Scenario) -> str | None:
+    """The warning that the traffic of a scenario has one label, which makes simulations of jobs alone pointless."""
+    labels = {_label(entry) for entry in scenario.workload}
+    if len(labels) != 1:
+        return None
+    return f"jobs are not also simulated alone: there is no traffic next to label {labels.pop()}"
+
+
 def parts(scenario: Scenario, results: Results) -> Iterator[tuple[Scenario, Path]]:
-    """For each job of results: the scenario without other traffic, and the folder for its results.
-
-    Raises:
-        ResultsError: No iteration of a collective completed.
-
-    """
-    jobs = list(dict.fromkeys(label for _, label in _times(results)))
-    if not jobs:
-        raise ResultsError(f"{results.path}: no job to simulate alone: no iteration of a collective completed")
-    for number, label in enumerate(jobs):
+    """For each job with a completed iteration: the scenario without other traffic, and the folder for its results."""
+    for number, label in enumerate(dict.fromkeys(label for _, label in _times(results))):
         part = copy.copy(scenario)
         part.workload = [entry for entry in scenario.workload if _label(entry) == label]
         part.scheme = {name: _of_label(scheme, label) for name, scheme in (scenario.scheme or {}).items()}

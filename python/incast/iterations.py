@@ -18,12 +18,12 @@ FIELDS = (
     Given("mean_ps", "f64", "ps", "mean communication time"),
     Given("min_ps", "i64", "ps", "shortest communication time"),
     Given("max_ps", "i64", "ps", "longest communication time"),
-    Given("bus_bps", "f64", "bit/s", "mean bus bandwidth of the iterations, as in nccl-tests"),
+    Given("bus_bps", "f64", "bit/s", "bus bandwidth at the mean communication time, as in nccl-tests"),
 )
 HEAD = ("label", "scheme", "iterations", "mean", "min", "max", "bus bandwidth")
 LEGEND = (
     "iterations of collectives: first message to last byte, without compute time;\n"
-    "bus bandwidth: nccl-tests' definition, mean of the iterations"
+    "bus bandwidth: nccl-tests' definition, at the mean time"
 )
 
 
@@ -55,7 +55,7 @@ def iterations(results: Results, by: By = "iteration") -> Table:
 
 def _summary(scheme: str, label: str, rows: list[dict[str, Any]]) -> tuple[Any, ...]:
     times = [row["communication_ps"] for row in rows]
-    bandwidth = sum(row["bus_bps"] for row in rows) / len(rows)
+    bandwidth = sum(row["bus_bps"] * row["communication_ps"] for row in rows) / sum(times)
     return scheme, label, len(rows), sum(times) / len(times), min(times), max(times), bandwidth
 
 

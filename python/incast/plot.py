@@ -41,6 +41,8 @@ LEAST = 7.0
 """Points of the smallest text, the names of ports (our choice): journals ask for 6 to 8 at least."""
 FEW_TICKS = 6
 """Most ticks of a logarithmic axis at 1, 2 and 5 times powers of ten (our choice); of more, the powers suffice."""
+FEW_VALUES = 12
+"""Most values of a sweep that each have a tick on a logarithmic axis (our choice)."""
 LABEL = 48
 """Letters of an axis's title that fit next to a panel."""
 PUBLISHED = "published"
@@ -448,6 +450,12 @@ def _over(
         numeric = all(isinstance(value, (int, float)) for value in points)
         places = list(points) if numeric else [str(value) for value in points]
         axes.errorbar(places, means, (below, above), label=scheme, markersize=4, capsize=2, **styles[scheme])
+    values = list(dict.fromkeys(row[x] for row in rows))
+    if look.geometric(values):
+        axes.set_xscale("log")
+        ticks = sorted(values) if len(values) <= FEW_VALUES else look.log_ticks(values)
+        axes.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
     axes.set(xlabel=x, ylabel=FIGURES[of])
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from incast import _core, schema
-from incast.alone import parts
+from incast.alone import NO_JOB, only_job, parts
 from incast.errors import IncastWarning, translated, unsaid
 from incast.progress import Callback, json_callback
 from incast.progress_bars import shown
@@ -116,6 +116,9 @@ class Scenario(schema.Scenario):
         known = self.warnings()
         for text in known:
             warnings.warn(text, IncastWarning, stacklevel=2)
+        lone = only_job(self) if alone else None
+        if lone:
+            warnings.warn(lone, IncastWarning, stacklevel=2)
         keep = None
         if out is None:
             keep = TemporaryDirectory(prefix="incast-")
@@ -125,10 +128,13 @@ class Scenario(schema.Scenario):
             results = Results(core.run(fspath(out), overwrite, threads, json_callback(callback), added), keep)
         for text in unsaid(results.warnings(), known):
             warnings.warn(text, IncastWarning, stacklevel=2)
-        if alone:
+        if alone and not lone:
+            jobs = list(parts(self, results))
+            if not jobs:
+                warnings.warn(NO_JOB, IncastWarning, stacklevel=2)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", IncastWarning)
-                for part, folder in parts(self, results):
+                for part, folder in jobs:
                     part.run(folder, threads=threads, progress=progress, columns=columns)
         return results
 

@@ -55,6 +55,21 @@ class Chart:
         names = [each.name for each in self.fields]
         return (dict(zip(names, row, strict=True)) for row in self.rows)
 
+    def equal_schemes(self) -> dict[str, str]:
+        """Schemes with the same rows as an earlier scheme, and this scheme."""
+        place = next((place for place, each in enumerate(self.fields) if each.name == "scheme"), None)
+        if place is None:
+            return {}
+        parts: dict[str, list[tuple[Any, ...]]] = {}
+        for row in self.rows:
+            parts.setdefault(row[place], []).append((*row[:place], *row[place + 1 :]))
+        mine = [(scheme, parts[scheme]) for scheme in self.palette if scheme in parts]
+        found = {}
+        for number, (scheme, rows) in enumerate(mine):
+            if earlier := next((name for name, before in mine[:number] if before == rows), None):
+                found[scheme] = earlier
+        return found
+
     def to_csv(self) -> str:
         """The data as CSV text, with one line of names."""
         out = io.StringIO()

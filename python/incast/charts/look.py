@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from incast.charts.chart import Spec
@@ -153,6 +154,15 @@ LOG = (
     "? format(datum.value, '~g') : ''"
 )
 """Labels of a logarithmic axis: of whole multiples of powers of ten those by 1, 2 and 5, of others all."""
+
+
+def geometric(values: Sequence[Any]) -> bool:
+    """True for positive numbers with ratios that differ less than their distances, such as 1, 2, 8."""
+    if not all(isinstance(value, (int, float)) and value > 0 for value in values):
+        return False
+    steps = list(pairwise(sorted(set(values))))
+    distances, ratios = [b - a for a, b in steps], [math.log(b / a) for a, b in steps]
+    return len(steps) > 1 and max(ratios) / min(ratios) < max(distances) / min(distances)
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:

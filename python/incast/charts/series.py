@@ -37,9 +37,10 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
             {"step": every * together, "ports": [port for port, _, _ in longest]},
         )
         slots = {key: list(group) for key, group in groupby(found, lambda row: (row[0], row[1]))}
+        ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
         for port, node, peer in longest:
             for scheme in source.schemes:
-                for time, queue in with_empty(slots.get((scheme, port), []), every * together):
+                for time, queue in with_empty(slots.get((scheme, port), []), every * together, ends[scheme]):
                     rows.append((scheme, port, f"{node} to {peer}", time, queue))
     count = source.rows("select count(distinct port) from queues")[0][0]
     left_out = []
@@ -71,8 +72,8 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
     return marked(chart, source, "link")
 
 
-def with_empty(slots: Sequence[tuple[Any, ...]], step: int) -> list[tuple[int, int]]:
-    """Times and queues of one port, with zeros at both ends of each gap between samples."""
+def with_empty(slots: Sequence[tuple[Any, ...]], step: int, end_ps: int) -> list[tuple[int, int]]:
+    """Times and queues of one port, with zeros at both ends of each gap between samples, up to the end of the run."""
     line: list[tuple[int, int]] = []
     before: int | None = None
     for _, _, slot, time, queue in slots:
@@ -84,7 +85,7 @@ def with_empty(slots: Sequence[tuple[Any, ...]], step: int) -> list[tuple[int, i
             line += [((slot - 1) * step, 0)] if slot > before + 2 else []
         line.append((time, queue))
         before = slot
-    if before is not None:
+    if before is not None and (before + 1) * step < end_ps:
         line.append(((before + 1) * step, 0))
     return line
 

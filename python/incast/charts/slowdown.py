@@ -52,7 +52,8 @@ def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> C
     fields = tuple(Field(column.name, column.description or "", column.unit) for column in columns)
     rows = source.by_scheme(row for table in tables for row in table.rows() if row[place] not in alike)
     left_out = [*of_labels([group for group in groups if group[0] not in alike]), *([note] if alike else [])]
-    return of_rows(fields, rows, source.palette, label=label, left_out=left_out)
+    named = label is None and len(source.labels) > 1
+    return of_rows(fields, rows, source.palette, label=label, left_out=left_out, named=named)
 
 
 def of_one_size(source: Source, chart: Chart) -> Chart | None:
@@ -80,8 +81,9 @@ def of_rows(
     *,
     label: str | None = None,
     left_out: Sequence[str] = (),
+    named: bool = False,
 ) -> Chart:
-    """The chart of given slowdowns."""
+    """The chart of given slowdowns; `named` names a single label too."""
     names = [each.name for each in fields]
     edges = [{name: row[names.index(name)] for name in ("scheme", "label", "bin", "size_max_bytes")} for row in rows]
     ticks = labels(edges, schemes)
@@ -98,7 +100,7 @@ def of_rows(
         fields=fields,
         rows=rows,
         palette=tuple(schemes),
-        spec=spec(schemes, ticks),
+        spec=spec(schemes, ticks, named=named),
         left_out=tuple(left_out),
         why_empty=None if rows else f"No flow{of_label} completed.",
     )
@@ -116,8 +118,11 @@ STEP = 1000
 """Between the first bins of two labels on the axis, which has one number for each bin of each label."""
 
 
-def spec(schemes: Sequence[str], ticks: dict[str, dict[int, str]]) -> Spec:
-    """A panel for each label and percentile, a row of panels for each label where they fit; a line for each scheme."""
+def spec(schemes: Sequence[str], ticks: dict[str, dict[int, str]], *, named: bool = False) -> Spec:
+    """A panel for each label and percentile, a row of panels for each label where they fit; a line for each scheme.
+
+    `named` names a single label too.
+    """
     names = list(PERCENTILES)
     groups = list(ticks)
     places = {place * STEP + bin_: text for place, group in enumerate(groups) for bin_, text in ticks[group].items()}
@@ -129,7 +134,7 @@ def spec(schemes: Sequence[str], ticks: dict[str, dict[int, str]]) -> Spec:
         "grid": False,
         "tickMinStep": 1,
     }
-    several = len(groups) > 1
+    several = named or len(groups) > 1
     panels = [f"{group}: {PERCENTILES[name]}" if several else PERCENTILES[name] for group in groups for name in names]
     of_label = "datum.label + ': ' + " if several else ""
     panel = {

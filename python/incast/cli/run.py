@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 import incast
 from incast import _terminal
 from incast._nearest import hint
-from incast.alone import parts
+from incast.alone import NO_JOB, only_job, parts
 from incast.cli import codes, summary
 from incast.cli.command import Overrides, command
 from incast.cli.live import Live
@@ -86,6 +86,9 @@ def run(
     scenario = incast.load(file, overrides)
     known = scenario.warnings()
     codes.warn(known)
+    lone = only_job(scenario) if alone else None
+    if lone:
+        codes.warn([lone])
     if not quiet:
         for note in scenario.synthetic():
             codes.complain(f"note: synthetic traffic: {note}")
@@ -93,7 +96,7 @@ def run(
         warnings.simplefilter("ignore", incast.IncastWarning)
         results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
     codes.warn(unsaid(results.warnings(), known))
-    if alone:
+    if alone and not lone:
         _simulate_alone(scenario, results, quiet=quiet, threads=threads)
     if not quiet:
         summary.show(results)
@@ -102,7 +105,10 @@ def run(
 
 def _simulate_alone(scenario: incast.Scenario, results: incast.Results, *, quiet: bool, threads: int | None) -> None:
     """Simulate each job of results without the other traffic."""
-    for part, folder in parts(scenario, results):
+    jobs = list(parts(scenario, results))
+    if not jobs:
+        codes.warn([NO_JOB])
+    for part, folder in jobs:
         with Live(_terminal.console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
             warnings.simplefilter("ignore", incast.IncastWarning)
             part.run(folder, threads=threads, progress=live.update)

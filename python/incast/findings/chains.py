@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from incast.charts.source import Source
 
 CHAINED = 2_000_000
 """Most pauses for which chains are followed (our choice: a few seconds)."""
+FOLLOWED = 1_000_000
+"""Most pauses for which the ports that a storm paused are counted (our choice: 15 seconds)."""
 STEPS = 64
 """Most pauses from one to its root (our choice): no path has as many hops."""
 
@@ -22,8 +24,6 @@ class Tree:
     """Port where the congestion or the storm is."""
     root: str
     """Node of that port, and the node that it leads to."""
-    node: str
-    """Node of that port."""
     priority: int
     ports: int
     """Ports that were paused because of it."""
@@ -51,16 +51,64 @@ def trees(source: Source) -> Iterator[Tree]:
         yield Tree(*row)
 
 
-_TREES = """
-    with recursive
+def paused_by(source: Source, storms: Sequence[tuple[str, int]]) -> dict[tuple[str, int, str], tuple[int, int]]:
+    """Ports that storms paused, and the longest total time of one of them, by host, priority and scheme.
+
+    A storm is given by the host that sends it and its priority. Pauses of a node follow if one of its ports was paused
+    by the storm at that time. The culprit (the egress port of the packet that crossed the threshold) may be another
+    port, but then it was not paused.
+    """
+    if not 0 < source.count("pauses") <= FOLLOWED:
+        return {}
+    ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
+    values = {
+        "schemes": list(ends),
+        "ends": list(ends.values()),
+        "nodes": [node for node, _ in storms],
+        "priorities": [priority for _, priority in storms],
+    }
+    rows = source.rows(_PAUSED_BY, values)
+    return {(node, priority, scheme): (ports, paused_ps) for node, priority, scheme, ports, paused_ps in rows}
+
+
+_EACH = """
     ends as (select unnest($schemes) as scheme, unnest($ends) as run_end_ps),
-    each as (
-        select row_number() over () as pause, scheme, port, priority, node_name || ' to ' || peer_name as link,
-            peer_name, start_ps, coalesce(end_ps, run_end_ps) as end_ps, culprit_port, culprit_peer_name
-        from pauses join ends using (scheme)),
-    caused as (
+    each as materialized (
+        select row_number() over () as pause, scheme, port, priority, node_name, peer_name,
+            node_name || ' to ' || peer_name as link, start_ps, coalesce(end_ps, run_end_ps) as end_ps, culprit_port,
+            culprit_peer_name
+        from pauses join ends using (scheme))
+"""
+_PAUSED_BY = f"""
+    with recursive {_EACH},
+    storms as (select distinct unnest($nodes) as storm, unnest($priorities) as priority),
+    mine as (select * from each where list_contains($priorities, priority)),
+    ports as (select distinct scheme, priority, port, node_name from mine),
+    pairs as (
+        select a.pause, a.scheme, a.priority, a.start_ps, p.port, p.port = a.culprit_port as is_culprit
+        from mine a join ports p on a.scheme = p.scheme and a.priority = p.priority and a.peer_name = p.node_name),
+    covering as (
+        select a.pause, b.pause as cause, is_culprit
+        from pairs a asof join mine b
+        on a.scheme = b.scheme and a.priority = b.priority and a.port = b.port and b.start_ps < a.start_ps
+        where b.end_ps > a.start_ps),
+    causes as materialized (
+        select pause, cause from covering qualify is_culprit or not bool_or(is_culprit) over (partition by pause)),
+    chain as (
+        select storm, pause from mine join storms on peer_name = storm and mine.priority = storms.priority
+        where culprit_peer_name = node_name
+        union
+        select storm, causes.pause from chain join causes on causes.cause = chain.pause),
+    totals as (
+        select storm, priority, scheme, port, sum(end_ps - start_ps)::bigint as paused_ps
+        from chain join mine using (pause) group by storm, priority, scheme, port)
+    select storm, priority, scheme, count(*), max(paused_ps) from totals group by storm, priority, scheme
+"""
+_TREES = f"""
+    with recursive {_EACH},
+    caused as materialized (
         select a.pause, a.scheme, a.priority, a.culprit_port, a.peer_name || ' to ' || a.culprit_peer_name as culprit,
-            a.peer_name, if(b.end_ps > a.start_ps, b.pause, null) as cause
+            if(b.end_ps > a.start_ps, b.pause, null) as cause
         from each a asof left join each b
         on a.scheme = b.scheme and a.priority = b.priority and a.culprit_port = b.port and b.start_ps < a.start_ps),
     rooted as (
@@ -70,11 +118,11 @@ _TREES = """
         where c.cause is not null and steps < $steps),
     tops as (select pause, arg_max(top, steps) as top from rooted group by pause),
     totals as (
-        select e.scheme, c.culprit_port, any_value(culprit) as root, any_value(c.peer_name) as node, e.priority, e.port,
-            any_value(e.link) as link, sum(e.end_ps - e.start_ps) as paused_ps, min(e.start_ps) as first_ps
+        select e.scheme, c.culprit_port, any_value(culprit) as root, e.priority, e.port, any_value(e.link) as link,
+            sum(e.end_ps - e.start_ps) as paused_ps, min(e.start_ps) as first_ps
         from tops join caused c on c.pause = tops.top join each e on e.pause = tops.pause
         group by e.scheme, c.culprit_port, e.priority, e.port)
-    select scheme, culprit_port, any_value(root), any_value(node), priority, count(*),
+    select scheme, culprit_port, any_value(root), priority, count(*),
         sum(paused_ps)::bigint, max(paused_ps)::bigint, arg_max(link, paused_ps), min(first_ps)
     from totals group by scheme, culprit_port, priority
     order by sum(paused_ps) desc, culprit_port

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from incast.charts.source import Source
 from incast.findings.finding import COMPARISON, Finding
-from incast.findings.words import count, joined, number, time
+from incast.findings.ranking import LEAD, distinct, ranking
+from incast.findings.words import count, joined, time
 
 FEW = 20
 """Fewest flows for which slowdowns are compared in place of completion times (our choice)."""
-OTHERS = 3
-"""Most other schemes that are named next to the fastest (our choice)."""
 
 
 def completion(source: Source) -> Iterator[Finding]:
-    """Time from the first start to the last completion of a label, under the fastest scheme and the others.
+    """Time from the first start to the last completion of a label, under the fastest schemes and the others.
 
     For labels with flows that wait for each other, and for 2 to 19 flows in a comparison of schemes. All flows of the
-    label must complete under every scheme. Labels with iterations have the finding `iterations` instead.
+    label must complete under every scheme. Labels with iterations have the finding `iterations` instead. Schemes with
+    equal flows count as one.
     """
     rows = source.rows(
         """
@@ -34,70 +34,78 @@ def completion(source: Source) -> Iterator[Finding]:
             by_label.setdefault(label, {})[scheme] = took
             counts[label] = flows
     several, waiting, collectives = len(source.labels) > 1, in_order(source), with_iterations(source)
+    alike = distinct(source)
     for label, times in by_label.items():
         compared = 2 <= counts[label] < FEW and len(source.schemes) > 1
         if len(times) < len(source.schemes) or label in collectives or not (label in waiting or compared):
             continue
-        (best, least), *others = sorted(times.items(), key=lambda each: each[1])
+        found = ranking({scheme: times[scheme] for scheme in alike})
         what = count(counts[label], "flow") + (f" of label {label}" if several else "")
-        if not others or others[-1][1] == least:
-            text = f"The {what} complete in {time(least)}."
+        took = time(found.lowest)
+        if found.others:
+            verb = "completes" if len(found.lead) == 1 else "complete"
+            text = f"{joined(found.lead)} {verb} the {what} first: in {took}, against {found.against(time)}."
+        elif len({times[scheme] for scheme in found.lead}) == 1:
+            text = f"The {what} complete in {took}."
         else:
-            text = f"{best} completes the {what} first: in {time(least)}, against {against(others, least)}."
+            text = f"Schemes differ by less than {LEAD * 100:g} % in the time in which the {what} complete ({took})."
         yield Finding("completion", COMPARISON + 1, text, tuple(times))
 
 
 def iterations(source: Source) -> Iterator[Finding]:
-    """Mean communication time of a collective's iterations, under the scheme with the shortest and the others.
+    """Mean communication time of a collective's iterations, under the schemes with the shortest and the others.
 
-    For labels with a completed iteration under every scheme.
+    Of iterations that completed under every scheme. Schemes with equal flows count as one.
     """
-    by_label: dict[str, dict[str, float]] = {}
-    for label, scheme, mean in _mean_times(source):
-        by_label.setdefault(label, {})[scheme] = mean
-    for label, times in by_label.items():
-        if len(times) < len(source.schemes):
-            continue
-        (best, least), *others = sorted(times.items(), key=lambda each: each[1])
-        if not others or others[-1][1] == least:
-            text = f"An iteration of label {label} communicates for {time(least)} on average."
+    if not source.count("iterations"):
+        return
+    alike = distinct(source)
+    for label, common, all_, times in _mean_times(source):
+        found = ranking({scheme: times[scheme] for scheme in alike})
+        of = f"of label {label}" + (f" (of the {common:,} that completed under every scheme)" if common < all_ else "")
+        lowest = time(found.lowest)
+        if found.others:
+            verb = "has" if len(found.lead) == 1 else "have"
+            text = (
+                f"{joined(found.lead)} {verb} the shortest iterations {of}: {lowest} of communication on average, "
+                f"against {found.against(time)}."
+            )
+        elif len({times[scheme] for scheme in found.lead}) == 1:
+            text = f"An iteration {of} communicates for {lowest} on average."
         else:
             text = (
-                f"{best} has the shortest iterations of label {label}: {time(least)} of communication on average, "
-                f"against {against(others, least)}."
+                f"Schemes differ by less than {LEAD * 100:g} % in the mean communication of iterations {of} ({lowest})."
             )
         yield Finding("iterations", COMPARISON + 1, text, tuple(times))
 
 
-def _mean_times(source: Source) -> list[tuple[str, str, float]]:
-    """Label, scheme and mean communication time of iterations, by collective."""
-    if not source.count("iterations"):
-        return []
+def _mean_times(source: Source) -> Iterator[tuple[str, int, int, dict[str, float]]]:
+    """By label: iterations that completed under every scheme and under any, mean time of the first by scheme."""
     rows = source.rows(
-        "select scheme, label, avg(communication_ps) from iterations group by all order by min(collective), label"
+        """
+        with counted as (
+            select *, count(*) over (partition by collective, iteration) = $schemes as common,
+                count(distinct (collective, iteration)) over (partition by label) as completed
+            from iterations)
+        select label, any_value(completed), scheme, count(*), avg(communication_ps) from counted where common
+        group by label, scheme order by min(collective), label
+        """,
+        {"schemes": len(source.schemes)},
     )
-    return [(label, scheme, mean) for scheme, label, mean in source.by_scheme(rows)]
+    by_label: dict[str, tuple[int, int, dict[str, float]]] = {}
+    for label, completed, scheme, common, mean in rows:
+        by_label.setdefault(label, (common, completed, {}))[2][scheme] = mean
+    for label, (common, completed, times) in by_label.items():
+        yield label, common, completed, {scheme: times[scheme] for scheme in source.schemes}
 
 
 def with_iterations(source: Source) -> set[str]:
     """Labels with a completed iteration."""
-    return {label for label, _, _ in _mean_times(source)}
-
-
-def against(others: Sequence[tuple[str, float]], least: float) -> str:
-    """Times of the other schemes, with their distance from the least: of many, the next and the longest."""
-    listed = others if len(others) <= OTHERS else [others[0], others[-1]]
-    return joined(f"{time(took)} under {scheme} ({distance(took, least)})" for scheme, took in listed)
+    if not source.count("iterations"):
+        return set()
+    return {label for (label,) in source.rows("select distinct label from iterations")}
 
 
 def in_order(source: Source) -> set[str]:
     """Labels with flows that wait for other flows."""
     return {label for (label,) in source.rows("select distinct label from flows where dependency is not null")}
-
-
-def distance(value: float, lowest: float) -> str:
-    """Distance from the lowest value, as a factor or in percent."""
-    if value >= 2 * lowest:
-        return f"{number(value / lowest)} times"
-    percent = (value / lowest - 1) * 100
-    return f"+{percent:.0f} %" if percent >= 9.5 else f"+{percent:.1g} %"

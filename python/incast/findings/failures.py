@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from incast.charts.source import Source
+from incast.findings.completion import with_iterations
 from incast.findings.finding import FAILURE, Finding
 from incast.findings.percentile import SLOWDOWN, Statistics, figure, statistics
 from incast.findings.words import count, counted, joined, prefix, spread, time, times
@@ -14,6 +16,8 @@ SLOWER = 1.5
 """Smallest ratio of the slowdowns of flows during an outage and of the others that is reported (our choice)."""
 LINKS = 3
 """Most links that are named (our choice)."""
+LABELS = 3
+"""Most labels with a sentence about their slowdown: those with the largest ratios (our choice)."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,9 @@ class Outage:
 def failures(source: Source) -> Iterator[Finding]:
     """Links that were down or lost packets silently, with packets lost, timeouts and NACKs of the run.
 
-    A second finding compares the slowdown of flows in progress during an outage with that of the other flows, if some
-    scheme has a ratio of 1.5 or more: p99 of 100 flows or more under each scheme, or the mean of 20 to 99.
+    Further findings compare flows in progress during an outage with the other flows of their label, if some scheme has
+    a ratio of slowdowns of 1.5 or more: p99 of 100 flows or more under each scheme, or the mean of 20 to 99. Labels
+    with iterations have communication times of iterations instead.
     """
     by_outages: dict[tuple[Outage, ...], list[str]] = {}
     for scheme, found in outages(source).items():
@@ -111,35 +116,96 @@ def _named(names: Sequence[tuple[str, str]]) -> str:
     return f"{len(names):,} links ({joined(('-'.join(name) for name in names), LINKS)})"
 
 
+@dataclass(frozen=True)
+class _Contrast:
+    """A figure of flows or iterations of one label in progress during an outage, and of the others, by scheme."""
+
+    during: dict[str, float]
+    others: dict[str, float]
+
+    @property
+    def ratio(self) -> float:
+        """Largest ratio under a scheme."""
+        return max(value / self.others[scheme] for scheme, value in self.during.items())
+
+
 def _slower(source: Source, by_outages: dict[tuple[Outage, ...], list[str]]) -> Iterator[Finding]:
-    """Slowdown of flows in progress during an outage, and of the others."""
-    parts: dict[tuple[str, bool], Statistics] = {}
-    for found, schemes in by_outages.items():
-        rows = source.rows(
-            f"""
-            with spans as (select unnest($from) as from_ps, unnest($to) as to_ps),
-            parts as (
-                select scheme, {SLOWDOWN} as slowdown, exists (
-                    select 1 from spans where start_ps <= to_ps and finish_ps >= from_ps) as hit
-                from flows where slowdown_hpcc is not null and list_contains($schemes, scheme))
-            select scheme, hit, {statistics("slowdown")} from parts group by scheme, hit
-            """,
-            {
-                "from": [each.from_ps for each in found],
-                "to": [2**62 if each.to_ps is None else each.to_ps for each in found],
-                "schemes": schemes,
-            },
-        )
-        parts |= {(scheme, hit): (flows, tail, mean) for scheme, hit, flows, tail, mean in rows}
-    schemes = [scheme for scheme, hit in parts if hit and (scheme, False) in parts]
-    chosen = figure({(scheme, hit): parts[scheme, hit] for scheme in schemes for hit in (True, False)})
-    if chosen is None:
-        return
-    kind, values = chosen
-    during, others = ({scheme: values[scheme, hit] for scheme in schemes} for hit in (True, False))
-    if max(during[scheme] / others[scheme] for scheme in schemes) >= SLOWER:
+    """Labels that outages slowed most: times of their iterations or slowdowns of their flows."""
+    collectives = with_iterations(source)
+    several = len(source.labels) > 1
+    found = []
+    for label, (kind, contrast) in _flows(source, by_outages).items():
+        if label not in collectives:
+            text = (
+                f"Flows{f' of label {label}' if several else ''} in progress during an outage had a {kind} slowdown of "
+                f"{spread(contrast.during)}, the other flows{' of this label' if several else ''} of "
+                f"{spread(contrast.others)}."
+            )
+            found.append((contrast, text))
+    for label, contrast in _iterations(source, by_outages).items():
         text = (
-            f"Flows in progress during an outage had a {kind} slowdown of {spread(during)}, the other flows of "
-            f"{spread(others)}."
+            f"Iterations of label {label} in progress during an outage communicated for "
+            f"{spread(contrast.during, time)} on average, the other iterations for {spread(contrast.others, time)}."
         )
-        yield Finding("failure", FAILURE - 1, text, tuple(schemes))
+        found.append((contrast, text))
+    slow = sorted((each for each in found if each[0].ratio >= SLOWER), key=lambda each: -each[0].ratio)
+    for contrast, text in slow[:LABELS]:
+        yield Finding("failure", FAILURE - 1, text, tuple(contrast.during))
+
+
+def _flows(source: Source, by_outages: dict[tuple[Outage, ...], list[str]]) -> dict[str, tuple[str, _Contrast]]:
+    """Kind of figure and slowdowns of flows by label, of labels with enough flows of both kinds under some scheme."""
+    query = f"""
+        with {_SPANS}
+        select label, scheme, hit, {statistics("slowdown")}
+        from (
+            select label, scheme, {SLOWDOWN} as slowdown, {_HIT.format(end="finish_ps")} as hit
+            from flows where slowdown_hpcc is not null and list_contains($schemes, scheme))
+        group by label, scheme, hit order by label
+    """
+    parts: dict[str, dict[tuple[str, bool], Statistics]] = {}
+    for label, scheme, hit, *values in _rows(source, query, by_outages):
+        parts.setdefault(label, {})[scheme, hit] = (values[0], values[1], values[2])
+    found = {}
+    for label, part in parts.items():
+        both = {key: values for key, values in part.items() if (key[0], not key[1]) in part}
+        if chosen := figure(both):
+            found[label] = chosen[0], _contrast(chosen[1])
+    return found
+
+
+def _iterations(source: Source, by_outages: dict[tuple[Outage, ...], list[str]]) -> dict[str, _Contrast]:
+    """Mean communication times of iterations by label, of collectives with iterations of both kinds."""
+    if not source.count("iterations"):
+        return {}
+    query = f"""
+        with {_SPANS},
+        parts as (
+            select *, {_HIT.format(end="end_ps")} as hit from iterations where list_contains($schemes, scheme)),
+        compared as (select * from parts qualify count(distinct hit) over (partition by scheme, collective) = 2)
+        select label, scheme, hit, avg(communication_ps) from compared group by label, scheme, hit order by label
+    """
+    parts: dict[str, dict[tuple[str, bool], float]] = {}
+    for label, scheme, hit, mean in _rows(source, query, by_outages):
+        parts.setdefault(label, {})[scheme, hit] = mean
+    return {label: _contrast(part) for label, part in parts.items()}
+
+
+_SPANS = "spans as (select unnest($from) as from_ps, unnest($to) as to_ps)"
+_HIT = "exists (select 1 from spans where start_ps <= to_ps and {end} >= from_ps)"
+
+
+def _rows(source: Source, query: str, by_outages: dict[tuple[Outage, ...], list[str]]) -> Iterator[tuple[Any, ...]]:
+    """Rows of a query about flows or iterations during the outages of each scheme."""
+    for found, schemes in by_outages.items():
+        spans = {
+            "from": [each.from_ps for each in found],
+            "to": [2**62 if each.to_ps is None else each.to_ps for each in found],
+        }
+        yield from source.rows(query, {**spans, "schemes": schemes})
+
+
+def _contrast(values: Mapping[tuple[str, bool], float]) -> _Contrast:
+    """The contrast of figures by scheme and by presence during an outage."""
+    of = {hit: {scheme: value for (scheme, when), value in values.items() if when == hit} for hit in (True, False)}
+    return _Contrast(of[True], of[False])

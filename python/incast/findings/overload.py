@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from incast.charts.fabric import links
 from incast.charts.source import Source
 from incast.findings.finding import OVERLOAD, Finding
-from incast.findings.words import share, spread
+from incast.findings.words import prefix, sentence, share, spread
 
 BUSY = 0.9
 """Smallest mean utilisation of a tier's links that is reported (our choice)."""
@@ -29,12 +29,14 @@ def overload(source: Source) -> Iterator[Finding]:
         by_scheme[scheme] = by_scheme.get(scheme, 0.0) + utilisation
     for between, by_scheme in sorted(sums.items()):
         count = len(ports[between])
-        means = {scheme: total / count for scheme, total in by_scheme.items()}
-        busy = {scheme: mean for scheme, mean in means.items() if mean >= BUSY}
+        busy = {scheme: total / count for scheme, total in by_scheme.items() if total / count >= BUSY}
         if busy and count >= LINKS:
             ends = " to ".join(_tier(tier) for tier in between)
-            text = f"The {count:,} links from {ends} were {spread(means, share)} utilised on average: they limit flows."
-            yield Finding("overload", OVERLOAD, text, tuple(busy))
+            text = (
+                f"{prefix(list(busy), source.schemes)}the {count:,} links from {ends} were {spread(busy, share)} "
+                "utilised on average: they limit flows."
+            )
+            yield Finding("overload", OVERLOAD, sentence(text), tuple(busy))
 
 
 def _tier(tier: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from incast.charts.source import Source
 from incast.charts.storms import Storm, configured
-from incast.findings.chains import Tree, trees
+from incast.findings.chains import paused_by
 from incast.findings.finding import STORM, Finding
 from incast.findings.words import counted, joined, longest, prefix, sentence, time
 
@@ -14,37 +14,28 @@ from incast.findings.words import counted, joined, longest, prefix, sentence, ti
 def storms(source: Source) -> Iterator[Finding]:
     """Configured storms: root, time, ports that followed, and the longest share of the time that one was paused.
 
-    Ports follow if their pauses form a chain that leads to the node that sent the storm.
+    Ports follow if they were paused behind a port that the storm paused.
     """
     by_storms: dict[tuple[Storm, ...], list[str]] = {}
     for scheme, mine in configured(source).items():
         by_storms.setdefault(mine, []).append(scheme)
     if not by_storms:
         return
-    all_ = list(trees(source))
     spans = {name: max(1, int(each["end_ps"])) for name, each in source.manifests.items()}
+    found = paused_by(source, [(storm.node, storm.priority) for mine in by_storms for storm in mine])
     for mine, schemes in by_storms.items():
         for storm in mine:
-            of = {
-                scheme: [tree for tree in all_ if tree.scheme == scheme and _is_root(tree, storm)] for scheme in schemes
-            }
-            ports = {scheme: sum(tree.ports for tree in found) for scheme, found in of.items()}
+            paused = {scheme: found.get((storm.node, storm.priority, scheme), (0, 0)) for scheme in schemes}
+            ports = {scheme: count for scheme, (count, _) in paused.items()}
+            shares = {scheme: longest_ps / spans[scheme] for scheme, (_, longest_ps) in paused.items()}
             end = "to the end of the run" if storm.until_ps is None else f"to {time(storm.until_ps)}"
             text = (
                 f"{prefix(schemes, source.schemes)}{storm.node} sent PFC pauses of priority {storm.priority} from "
                 f"{time(storm.from_ps)} {end} (configured storm)"
             )
             if any(ports.values()):
-                shares = {
-                    scheme: max((tree.longest_ps for tree in found), default=0) / spans[scheme]
-                    for scheme, found in of.items()
-                }
                 text += f"; they paused {longest(ports, shares, 'the run')}"
             yield Finding("storm", STORM + 1, text + ".", tuple(schemes))
-
-
-def _is_root(tree: Tree, storm: Storm) -> bool:
-    return tree.node == storm.node and tree.priority == storm.priority
 
 
 def watchdog(source: Source) -> Iterator[Finding]:

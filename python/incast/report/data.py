@@ -14,7 +14,6 @@ from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
 from incast.charts.source import Source
 from incast.findings import findings_of
-from incast.findings.comparing import classes
 from incast.report import cycles
 from incast.results import ALL
 
@@ -62,8 +61,6 @@ class Packer:
     progress: Callable[[], object] = lambda: None
     """Called after each scenario."""
     _places: dict[str, int] = field(default_factory=dict)
-    _equal: dict[str, str] = field(default_factory=dict)
-    """Schemes of the present scenario with the same flows as an earlier scheme."""
 
     @property
     def many(self) -> bool:
@@ -87,7 +84,7 @@ class Packer:
         packed: Json = {
             "name": group.name,
             "title": group.heading,
-            "columns": list(group.columns),
+            "columns": [{**column, "log": look.geometric(column["values"])} for column in group.columns],
             "schemes": group.variations[0].source.palette,
             "places": look.places(group.variations[0].source.palette, self.palette),
             "variations": variations,
@@ -100,7 +97,6 @@ class Packer:
     def variation(self, source: Source, few: bool) -> Json:
         """The charts of one scenario, over time too if it is one of few."""
         packed: Json = {"labels": [], "charts": {}}
-        self._equal = {later: same[0] for same in classes(source) for later in same[1:]}
         labels = source.labels
         if len(labels) > 1 and not self.many:
             packed["labels"] = labels[:LABELS]
@@ -153,8 +149,8 @@ class Packer:
         }
 
     def _coloured(self, chart: Chart, spec: Spec) -> Spec:
-        """A specification in the colours of the page."""
-        return look.equal(look.of_page(spec, chart.palette, self.palette), chart.palette, self._equal)
+        """A specification in the colours of the page, with equal schemes marked."""
+        return look.equal(look.of_page(spec, chart.palette, self.palette), chart.palette, chart.equal_schemes())
 
     def fabric(self, source: Source) -> Json | None:
         """Links with their figures, without the fabric; `None` beyond the bound."""

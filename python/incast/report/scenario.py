@@ -141,6 +141,8 @@ def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
     for label in summary["labels"]:
         load = "" if label["load"] is None else f"{label['load']:.1%}"
         starts = [look.time(picoseconds(str(label[which])) or 0) for which in ("first", "last")]
+        if label["waiting"]:
+            starts[1] = "after other flows"
         endless, sized = label["backlogged"], look.size(size_bytes(str(label["bytes"])))
         payload = (
             sized if not endless else "backlogged" if endless == label["flows"] else f"{sized}, {endless:,} backlogged"

@@ -196,7 +196,7 @@ class _Reader:
             raise self.wrong(at, f"no values for `{axis.path}`", "`values`, a non-empty list")
         if axis.points is not None and (axis.values is not None or not axis.points):
             raise self.wrong(at, "`points` must be a non-empty list, without `values`")
-        name = axis.name or (re.split(r"[.\]]", axis.path)[-1].strip('"') if axis.path else None)
+        name = axis.name or (last_part(axis.path) if axis.path else None)
         if not name:
             raise self.wrong(at, "the axis needs a `name` for its column")
         if table := taken().get(name.lower()):
@@ -378,6 +378,12 @@ def _common(values: list[Value]) -> Callable[[Value], Value]:
     if len(kinds) == 1:
         return kinds.pop()
     return float if kinds == {int, float} else shown
+
+
+def last_part(path: str) -> str:
+    """The last name of a path, which names its column; of `alpha.value` the one before."""
+    *before, last = (part.strip('"') for part in re.split(r"[.\]]", path))
+    return before[-1] if last == "value" and before and before[-1] else last
 
 
 def covers(path: str, other: str) -> bool:

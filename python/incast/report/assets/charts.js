@@ -44,6 +44,13 @@ function config() {
   };
 }
 
+/** Approximate width of an entry of a legend, in pixels: 7 for each letter. */
+function entryWidth({ scale, legend }) {
+  const longest = Math.max(0, ...(scale?.domain ?? []).map((name) => String(name).length));
+  // Names of equal schemes are two names.
+  return Math.max(150, 36 + Math.min(240, 7 * longest * (legend.labelExpr ? 2 : 1)));
+}
+
 /** The specification for a width: panels in as many columns as fit, one chart as wide as there is. */
 function fitted(spec, width, inner) {
   const panels = spec.facet;
@@ -51,9 +58,16 @@ function fitted(spec, width, inner) {
   const given = inner ?? Math.max(180, Math.floor((width - 60 * columns) / columns));
   const made = { ...spec };
   delete made.count;
-  // Legends beside one another as the width allows.
-  const legends = JSON.parse(JSON.stringify(made, (key, value) =>
-    key === "legend" && value && value.orient === "top" ? { ...value, columns: Math.max(1, Math.floor(width / 150)) } : value));
+  const fields = new Set();
+  JSON.stringify(made, (_, value) => {
+    if (value?.legend?.orient === "top") fields.add(value.field);
+    return value;
+  });
+  const stacked = fields.size > 1 && width < 300 * fields.size;
+  if (stacked) made.config = { legend: { layout: { top: { anchor: "start", direction: "vertical" } } } };
+  const available = stacked ? width : width / Math.max(1, fields.size);
+  const legends = JSON.parse(JSON.stringify(made, (_, value) => value?.legend?.orient === "top"
+    ? { ...value, legend: { ...value.legend, columns: Math.max(1, Math.floor(available / entryWidth(value))) } } : value));
   if (!panels) return [{ ...legends, width: given }, columns, given];
   return [{ ...legends, columns, spec: { ...legends.spec, width: given } }, columns, given];
 }

@@ -9,7 +9,7 @@ RAMPS.drops = RAMPS.paused_share;
 const DRAWN = {{drawn}};
 const LINED_HOSTS = 64;
 const ARCS = 130;
-const MEASURES = { utilisation: "utilisation", paused_share: "share of time paused", drops: "packets dropped" };
+const MEASURES = { utilisation: "utilisation", paused_share: "share of time paused", drops: "packets dropped or lost" };
 const WAYS = { both: "busier direction", up: "away from hosts", down: "towards hosts" };
 
 function blend(ramp, share) {

@@ -396,7 +396,10 @@ async function showOver() {
   const scale = { domain: group().schemes, range: group().places.map((place) => PALETTES.light[place % PALETTES.light.length]) };
   for (const layer of spec.layer) {
     layer.encoding.color.scale = scale;
-    if (numeric && column.values.length <= 12) layer.encoding.x.axis.values = column.values;
+    if (!numeric) continue;
+    layer.encoding.x.axis.format = ".12~g";
+    if (column.values.length <= 12) layer.encoding.x.axis.values = column.values;
+    if (column.log) layer.encoding.x.scale = { type: "log", padding: 20 };
   }
   const where = fixed.filter((each) => each.values.length > 1).map((each) => `${each.name} = ${state.values[group().columns.indexOf(each)]}`).join(", ");
   const about = `${over.about}${where ? ` ${where}.` : ""}${seed >= 0 ? " Bars: minimum to maximum over seeds." : ""}`;
