@@ -12,7 +12,7 @@ import pytest
 from matplotlib.text import Text
 
 import incast
-from conftest import Command, write
+from conftest import SMALL, Command, write
 from folders import make_sweep
 from incast import charts, plot
 from incast.charts.closing import BEHIND, ON_CYCLE, PASSING
@@ -256,6 +256,25 @@ def test_a_scenario_without_title_has_none_in_its_picture(command: Command, tmp_
     assert "completion time" in drawn
     assert "my-folder" not in drawn
     assert "two schemes" not in drawn
+
+
+def test_the_command_says_what_a_picture_leaves_out(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, SMALL + '[simulation]\nhorizon = "60us"\n')
+    write(tmp_path, 'scenario = "scenario.toml"\n[[vary]]\npath = "seed"\nvalues = [1, 2]\n', "load.toml")
+    done = command("sweep", "load.toml", "-o", "load", "-q")
+    assert done.returncode == 0
+    flows = incast.sweep.open_sweep(tmp_path / "load").table("flows")
+    unfinished = flows.filter("finish_ps is null").aggregate("seed, scheme, count(*)").fetchall()
+    counts = sorted(count for _, _, count in unfinished)
+    runs = f"{counts[0]} to {counts[-1]} unfinished flows"
+    assert f"\nwarning: 4 of 4 runs stopped at the horizon with {runs}; percentiles omit them\n" in done.stderr
+    whole = command("plot", "load", "over")
+    assert whole.stderr == f"note: 4 of 4 runs ended with {runs}; slowdowns omit them.\n"
+    assert command("plot", "load", "over", "--figure", "drops", "-o", "drops.svg").stderr == ""
+    one = command("plot", "load", "cdf-fct", "--where", "seed=1")
+    of_seed = {scheme: count for seed, scheme, count in unfinished if seed == 1}
+    said = f"{of_seed['DCQCN']} (DCQCN), {of_seed['HPCC']} (HPCC)"
+    assert one.stderr == f"note: Unfinished flows are not counted: {said}.\n"
 
 
 def test_of_a_sweep(command: Command, tmp_path: Path) -> None:

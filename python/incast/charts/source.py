@@ -87,6 +87,28 @@ class Source:
                           "select scheme, start_ps from pauses) group by scheme")  # fmt: skip
         return {scheme: begin or 0 for scheme, begin in found}
 
+    @cached_property
+    def unfinished(self) -> dict[str, int]:
+        """Number of flows that neither completed nor were cancelled, by scheme; backlogged flows do not count."""
+        stops = {scheme: manifest["stop"] for scheme, manifest in self.manifests.items()}
+        return {scheme: stop.get("unfinished", 0) + stop.get("not_started", 0) for scheme, stop in stops.items()}
+
+    def of_unfinished(self, label: str | None) -> tuple[str, ...]:
+        """A note on the unfinished flows of a label, or of all, if there are any."""
+        rows = self.rows(
+            "select scheme, count(*) from flows where not backlogged and status not in ('completed', 'cancelled') "
+            "and ($all or label = $label) group by scheme",
+            {"all": label in (None, ALL), "label": label},
+        )
+        found = self.by_scheme(rows)
+        if not found:
+            return ()
+        if len(self.schemes) > 1:
+            counts = ", ".join(f"{count:,} ({scheme})" for scheme, count in found)
+            return (f"Unfinished flows are not counted: {counts}.",)
+        count = found[0][1]
+        return (f"{count:,} unfinished {'flow is' if count == 1 else 'flows are'} not counted.",)
+
     def close(self) -> None:
         """Close the files."""
         if self._connection is not None:

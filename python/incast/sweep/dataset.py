@@ -183,6 +183,17 @@ class Sweep:
             found += [(run.label, why) for why in failures]
         return found
 
+    def unfinished(self) -> dict[str, list[int]]:
+        """Number of unfinished flows of each run that has some, by text of the stop; failures to stop are excluded."""
+        found: dict[str, list[int]] = {}
+        for run in self.done:
+            scheme = self._scheme(run)
+            stop = scheme["stop"]
+            count = stop["unfinished"] + stop["not_started"]
+            if count and not declared.bad_stop(scheme):
+                found.setdefault(stop["text"].partition(";")[0], []).append(count)
+        return found
+
     def warnings(self) -> dict[str, int]:
         """Number of finished runs by warning; the warnings of most runs first.
 
