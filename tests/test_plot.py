@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from matplotlib.text import Text
 import incast
 from conftest import SMALL, Command, write
 from folders import make_sweep
-from incast import charts, plot
+from incast import charts, plot, plot_text
 from incast.charts.closing import BEHIND, ON_CYCLE, PASSING
 from incast.charts.kinds import Kind
 from incast.charts.slowdown import of_one_size
@@ -110,7 +111,7 @@ def test_nothing_that_is_drawn_lies_outside_the_page(
     )
     title = "results of an evaluation of six congestion controls in a fabric that has a title of many words"
     options: dict[str, dict[str, Any]] = {
-        "slowdown": {"percentiles": ["p95"]},
+        "slowdown": {} if height is None else {"percentiles": ["p95"]},
         "over": {"x": "workload[0].poisson.load", "of": "paused_share" if (width or 9) > 3 else "slowdown_p99"},
     }
     with warnings.catch_warnings():
@@ -136,6 +137,44 @@ def test_nothing_that_is_drawn_lies_outside_the_page(
     assert min(float(text.get_fontsize()) for text in texts) >= 7
     # Matplotlib sets exponents smaller.
     assert [text.get_text() for text in texts if "^" in text.get_text()] == []
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "columns"), [(3.3, None, 1), (3.3, 3.4, 3), (4.5, None, 3), (None, None, 3)]
+)
+def test_titles_and_ticks_of_slowdowns_do_not_overlap(
+    width: float | None, height: float | None, columns: int, sampled: incast.Results
+) -> None:
+    """The three percentiles are below each other on a narrow page with space for it."""
+    chart = charts.slowdown(charts.Source([sampled]), label="poisson")
+    figure = plot.draw(chart, width=width, height=height, title="of eight hosts")
+    figure.canvas.draw()
+    assert len({round(axes.get_window_extent().x0) for axes in figure.axes}) == columns
+    titles = [text.get_window_extent() for text in figure.findobj(Text) if "percentile" in text.get_text()]
+    assert len(titles) == 2
+    assert not titles[0].overlaps(titles[1])
+    assert max(title.x1 for title in titles) <= figure.bbox.x1
+    for axes in figure.axes:
+        ticks = axes.get_xticks()
+        assert len(ticks) >= 2
+        left, right = axes.transData.transform([(ticks[0], 1), (ticks[1], 1)])[:, 0]
+        # Lines of text slanted by 40 degrees.
+        height_px = plot_text.SMALL / 72 * figure.dpi
+        assert (right - left) * math.sin(math.radians(40)) >= height_px
+
+
+def test_a_picture_that_is_too_small_is_refused(results: Path, command: Command, tmp_path: Path) -> None:
+    done = command("plot", results, "-o", "small.svg", "--width", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--width" in done.stderr
+    assert "must be >= 2" in done.stderr.lower()
+    done = command("plot", results, "-o", "small.svg", "--width", "2", "--height", "0.5")
+    said = "error: 2 x 0.5 inches are too small for the panels and texts of this chart: choose a larger width or height"
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == said
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(incast.ResultsError, match="width must be at least 2 inches, got 1"):
+        incast.open(results).plot(width=1)
 
 
 def test_ticks_of_a_late_part_of_a_run_are_distinct(sampled: incast.Results) -> None:

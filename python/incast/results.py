@@ -149,13 +149,13 @@ class Results:
                 closing, paused first (24).
             flows: For rates: number of flows, at least 1. Default: 6.
             vms: For vms: number of VMs, at least 1. Default: 8.
-            width: Width in inches. Default: depends on the chart.
+            width: Width in inches, at least 2. Default: depends on the chart.
             height: Height in inches.
             title: Text above the panels; an empty text for none. Default: title of the scenario, if it has one.
 
         Raises:
             ResultsError: The chart or the label is unknown, an option has no effect on the chart, a number is below 1,
-                or there is nothing to draw.
+                the figure is too small, or there is nothing to draw.
             MissingLibraryError: Matplotlib is not installed.
 
         """
