@@ -392,6 +392,7 @@ def test_a_notebook_shows_a_figure_of_results(sampled: incast.Results) -> None:
         ("slowdowns", {}, "no chart is named `slowdowns`, only slowdown, .*; did you mean `slowdown`"),
         ("queues", {"bins": 3}, "bins has no effect on queues, only on slowdown"),
         ("queues", {"ports": 0}, "ports must be at least 1, got 0"),
+        ("slowdown", {"percentiles": ("p42",)}, "no percentile is named `p42`, only p50, p95, p99"),
         ("slowdown", {"label": "web"}, "has no flows labelled `web`, only incast, poisson"),
         ("closing", {}, "No deadlocks"),
     ],

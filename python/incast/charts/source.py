@@ -14,7 +14,7 @@ from incast._database import literal, quoted
 from incast._quantity import picoseconds
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
-from incast.results import ALL, Results
+from incast.results import ALL, Results, check_label
 
 if TYPE_CHECKING:
     import duckdb
@@ -139,8 +139,13 @@ class Source:
         """The groups of flows that are drawn separately, with the labels of each: every label, or one, or all together.
 
         Of many labels the largest stand alone, and the last group has all others. A group without labels has all flows.
+
+        Raises:
+            ResultsError: No flow has the label.
+
         """
         if label is not None:
+            check_label(self.results[0].path, label, self.labels)
             return [(label, [] if label == ALL else [label])]
         largest = self._largest
         alone = largest if len(largest) <= SEPARATE else largest[: SEPARATE - 1]
