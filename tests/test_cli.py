@@ -75,6 +75,17 @@ def test_help_has_an_example(command: Command, name: str) -> None:
     assert f"  incast {name}" in done.stdout.partition("Examples:")[2]
 
 
+def test_computed_tables_are_listed(results: Path, command: Command) -> None:
+    done = command("list", "tables", "alone")
+    assert done.returncode == 0
+    assert "mean_ps (ps): mean time of an iteration" in done.stdout
+    done = command("results", results, "--table", "slowdowns")
+    assert done.returncode == 2
+    assert "has no table `slowdowns`, only slowdown, flows, messages, ports" in done.stderr
+    assert "vms" not in done.stderr
+    assert "did you mean `slowdown`?" in done.stderr
+
+
 def test_new(command: Command, tmp_path: Path) -> None:
     done = command("new", "mine.toml")
     assert done.returncode == 0, done.stderr

@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from incast import _core, declared
+from incast._echo import shell
 from incast._nearest import hint, keywords
-from incast.errors import ResultsError
+from incast.errors import DamagedError, ResultsError
 from incast.integrity import reading
 from incast.table import Table
 
@@ -241,5 +242,29 @@ def check_label(path: Path, label: str, known: Sequence[str]) -> None:
 
 def open_results(path: str | PathLike[str]) -> Results:
     """Open a results folder."""
-    with reading(Path(path)):
-        return Results(_core.Folder.open(fspath(path)))
+    try:
+        with reading(Path(path)):
+            return Results(_core.Folder.open(fspath(path)))
+    except DamagedError:
+        raise
+    except ResultsError:
+        if what := _other_kind(Path(path)):
+            raise ResultsError(f"{path} is {what}") from None
+        raise
+
+
+def _other_kind(path: Path) -> str | None:
+    """Kind of a path that is not a results folder, and what to use; `None` for all others."""
+    if (path / "sweep.json").is_file():
+        return (
+            f"a sweep, not the results of one run: its runs are the folders in {path / 'runs'}; "
+            f"`incast plot {shell(path)} over` and `incast report {shell(path)}` show all"
+        )
+    if (path / "study.json").is_file():
+        return (
+            f"the results of a study, not of one run: `incast study show {shell(path)}` and "
+            f"`incast report {shell(path)}` show them"
+        )
+    if path.is_file() and (path.parent / "manifest.json").is_file():
+        return f"a file of results: name its folder, {path.parent}"
+    return None

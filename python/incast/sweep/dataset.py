@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from incast import _companions, _database, _input, declared
 from incast._database import PARQUET_FILE, quoted
+from incast._nearest import hint
 from incast.errors import DamagedError, EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
 from incast.results import Results, open_results
@@ -109,9 +110,13 @@ class Sweep:
         """The failed runs, with their errors."""
         return tuple(run for run in self.runs if run.state == "failed")
 
-    def results(self, run: Run) -> Results:
-        """The results folder of a finished run."""
-        return open_results(self.path / RUNS / run.key)
+    def results(self, run: Run | str) -> Results:
+        """The results folder of a finished run, or of its key."""
+        key = run if isinstance(run, str) else run.key
+        keys = [each.key for each in self.done]
+        if isinstance(run, str) and key not in keys:
+            raise ResultsError(f"{self.path} has no finished run `{key}`{hint(key, keys)}")
+        return open_results(self.path / RUNS / key)
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files of a table, one for each finished run."""
