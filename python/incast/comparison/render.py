@@ -106,7 +106,8 @@ def verdict(comparison: Comparison) -> str:
     found = comparison.summary
     first = comparison.first
     if first is None:
-        text = f"identical: all {found.matched:,} flows finish at the same time"
+        flows = "the only flow finishes" if found.matched == 1 else f"all {found.matched:,} flows finish"
+        text = f"identical: {flows} at the same time"
         if alone := found.reference_only + found.results_only:
             text += f"; {counted(alone, 'flow is', 'flows are')} on one side only"
     else:

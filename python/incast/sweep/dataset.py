@@ -112,11 +112,12 @@ class Sweep:
 
     def results(self, run: Run | str) -> Results:
         """The results folder of a finished run, or of its key."""
-        key = run if isinstance(run, str) else run.key
+        if isinstance(run, Run):
+            return open_results(self.path / RUNS / run.key)
         keys = [each.key for each in self.done]
-        if isinstance(run, str) and key not in keys:
-            raise ResultsError(f"{self.path} has no finished run `{key}`{hint(key, keys)}")
-        return open_results(self.path / RUNS / key)
+        if run not in keys:
+            raise ResultsError(f"{self.path} has no finished run `{run}`{hint(run, keys)}")
+        return open_results(self.path / RUNS / run)
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files of a table, one for each finished run."""
