@@ -362,6 +362,11 @@ def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
         assert said in str(raised.value)
 
 
+def test_axes_of_rates_have_the_units_of_texts() -> None:
+    assert look.rate(3.6e12) == "3.6 Tb/s"
+    assert "abs(datum.value) >= 1e12 ? format(datum.value / 1e12, '~g') + ' Tb/s'" in look.RATE
+
+
 def test_ticks_of_a_logarithmic_axis() -> None:
     assert log_ticks([3.0, 0.4, 70.0]) == [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
     assert log_ticks([15.3, 16.9]) == pytest.approx([15.5, 16.0, 16.5])

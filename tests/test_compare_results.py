@@ -56,6 +56,7 @@ def test_the_only_flow_is_in_the_singular(command: Command, tmp_path: Path) -> N
         incast.load(write(tmp_path, text + "[scheme.HPCC]\ncontrol = 'hpcc'\n")).run(tmp_path / name)
     done = command("compare", "one", "again", "--scheme", "HPCC")
     assert done.stdout.startswith("identical: the only flow finishes at the same time\n")
+    assert "up to" not in done.stdout
 
 
 def test_the_same_run_is_identical(base: incast.Results, command: Command, tmp_path: Path) -> None:
