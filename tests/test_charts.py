@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,12 @@ import duckdb
 import pytest
 
 import incast
+import made
 from conftest import ROOT, SMALL, write
 from folders import make_sweep
 from incast import charts
 from incast.charts import groups, look
-from incast.charts.cdf import Measure
+from incast.charts.cdf import Measure, chosen
 from incast.charts.look import log_ticks
 from incast.charts.over import over
 from incast.charts.series import with_empty
@@ -123,6 +126,44 @@ def test_cdf_of_many_flows_has_true_ranks(sampled: incast.Results, source: chart
     assert all(times[round(share * len(times)) - 1] == time for share, time in drawn)
     assert (drawn[0][1], drawn[-1]) == (times[0], (1.0, times[-1]))
     assert str(points) in chart.left_out[0]
+
+
+@pytest.mark.parametrize("flows", [201, 20_000, 1_000_003])
+def test_the_tail_of_a_cdf_has_points_of_its_own(flows: int) -> None:
+    """As docs/howto/report.md says: 200 equal steps, and 200 points in the largest 1 %, or all of its values."""
+    ranks = chosen(flows, 200)
+    largest = -(-flows // 100)
+    tail = [rank for rank in ranks if rank > flows - largest]
+    assert ranks == sorted(set(ranks))
+    assert ranks[-1] == flows
+    assert len(ranks) <= 400
+    if flows <= 20_000:
+        assert tail == [*range(flows - largest + 1, flows + 1)]
+    else:
+        # 10,001 values: one in 51, and ranks of the equal steps.
+        assert 197 <= len(tail) <= 200
+        assert max(later - rank for rank, later in pairwise(tail)) == 51
+
+
+def test_unfinished_flows_are_said_to_be_left_out(tmp_path: Path) -> None:
+    text = SMALL + '[simulation]\nhorizon = "60us"\n'
+    results = incast.load(write(tmp_path, text)).run(tmp_path / "results")
+    source = charts.Source([results])
+    left = Counter((row["scheme"], row["label"]) for row in results.flows.dicts() if row["finish_ps"] is None)
+    for label in (None, "poisson"):
+        counts = {
+            scheme: sum(count for (name, of), count in left.items() if name == scheme and label in (None, of))
+            for scheme in source.schemes
+        }
+        assert min(counts.values()) > 0
+        note = f"Unfinished flows are not counted: {', '.join(f'{n} ({scheme})' for scheme, n in counts.items())}."
+        for chart in (charts.slowdown(source, label=label), charts.cdf(source, label=label)):
+            assert chart.left_out[0] == note
+    one = [row for row in results.flows.dicts() if row["scheme"] == "HPCC" and row["finish_ps"] is None]
+    only = text.replace('[scheme.DCQCN]\ncontrol = "dcqcn"\n', "")
+    alone = incast.load(write(tmp_path, only)).run(tmp_path / "one")
+    note = f"{len(one)} unfinished flows are not counted."
+    assert charts.cdf(charts.Source([alone])).left_out[0] == note
 
 
 def test_queues_are_samples(sampled: incast.Results, source: charts.Source) -> None:
@@ -294,6 +335,24 @@ def test_over_has_every_run(sweep: Path) -> None:
     drawn = [(row["load"], row["seed"], row["scheme"], row["marks"]) for row in chart.dicts()]
     assert sorted(drawn) == duckdb.connect().execute(query).fetchall()
     assert chart.palette == ("DCQCN", "HPCC", "PFC only")
+    assert chart.left_out == ()
+
+
+def test_over_says_which_runs_have_unfinished_or_no_completed_flows() -> None:
+    stops = [
+        {"unfinished": 3, "not_started": 0},
+        {"unfinished": 1, "not_started": 4},
+        {"unfinished": 0, "not_started": 0},
+    ]
+    sources = [made.Made({"A": {**made.manifest(), "stop": {"reason": "horizon", **stop}}}) for stop in stops]
+    # Slowdowns of made-up flows.
+    for source, slow in zip(sources, ({"p99": 2.0}, None, {"p99": 1.0}), strict=True):
+        source.overall = {"A": dict.fromkeys(("p50", "p95", "p99", "mean"), 2.0)} if slow else {}
+    chart = over(["load"], [((load,), source) for load, source in zip((0.1, 0.3, 0.5), sources, strict=True)])
+    assert chart.left_out == (
+        "2 of 3 runs ended with 3 to 5 unfinished flows; slowdowns omit them.",
+        "No slowdown, because no flow completed: load=0.3, A.",
+    )
 
 
 def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
@@ -307,6 +366,11 @@ def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
         with pytest.raises(incast.ResultsError) as raised:
             groups.chosen(group, where)
         assert said in str(raised.value)
+
+
+def test_axes_of_rates_have_the_units_of_texts() -> None:
+    assert look.rate(3.6e12) == "3.6 Tb/s"
+    assert "abs(datum.value) >= 1e12 ? format(datum.value / 1e12, '~g') + ' Tb/s'" in look.RATE
 
 
 def test_ticks_of_a_logarithmic_axis() -> None:

@@ -16,7 +16,7 @@ import pytest
 import incast
 from conftest import RING, ROOT, SMALL, Command, environment, write
 from incast import charts
-from incast.cli import new, summary
+from incast.cli import commands, new, summary
 from incast.cli.run import examples
 
 COMMANDS = [
@@ -57,6 +57,15 @@ def test_help(command: Command) -> None:
     for name in COMMANDS:
         assert name.split()[0] in done.stdout
     assert "Exit codes" in done.stdout
+    listed = " ".join(done.stdout.replace("│", " ").split())
+    for name, _, _, sentence in commands.COMMANDS:
+        assert f"{name} {sentence}" in listed
+        help_ = " ".join(commands.app[name].help.split())
+        assert help_.startswith(sentence)
+        assert help_[len(sentence) :][:1] in ("", " ")
+        assert sentence.endswith(".")
+        assert ". " not in sentence
+    assert "Write a commented scenario" in command("new", "--help").stdout.partition("Parameters")[0]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -64,6 +73,17 @@ def test_help_has_an_example(command: Command, name: str) -> None:
     done = command(*name.split(), "--help")
     assert done.returncode == 0
     assert f"  incast {name}" in done.stdout.partition("Examples:")[2]
+
+
+def test_computed_tables_are_listed(results: Path, command: Command) -> None:
+    done = command("list", "tables", "alone")
+    assert done.returncode == 0
+    assert "mean_ps (ps): mean time of an iteration" in done.stdout
+    done = command("results", results, "--table", "slowdowns")
+    assert done.returncode == 2
+    assert "has no table `slowdowns`, only slowdown, flows, messages, ports" in done.stderr
+    assert "vms" not in done.stderr
+    assert "did you mean `slowdown`?" in done.stderr
 
 
 def test_new(command: Command, tmp_path: Path) -> None:

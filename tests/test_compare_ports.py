@@ -109,7 +109,7 @@ def test_a_run_without_pauses_has_an_empty_file(paused: incast.Results, command:
     write(tmp_path, "", "pfc.txt")
     done = command("compare", paused.path, "pfc.txt", *SCHEME)
     assert done.returncode == 2
-    assert "choose with --kind" in done.stderr
+    assert "choose with --kind: fct, pfc, qlen" in done.stderr
     done = command("compare", paused.path, "pfc.txt", *SCHEME, "--kind", "pfc")
     assert "only in the results; 0 of 0 frames only in the reference" in done.stdout
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import incast
-from conftest import Command, write
+from conftest import SMALL, Command, write
 
 SCENARIO = """
 seed = 1
@@ -48,6 +48,15 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> incast.Results:
 def times(results: incast.Results, scheme: str, column: str = "fct_ps") -> list[int]:
     """A column of a scheme's flows, by number."""
     return [row[column] for row in results.flows.dicts() if row["scheme"] == scheme]
+
+
+def test_the_only_flow_is_in_the_singular(command: Command, tmp_path: Path) -> None:
+    text = SMALL.split("[[workload]]")[0] + "[[workload]]\nlist = [{ src = 1, dst = 3, size = '10kB' }]\n"
+    for name in ("one", "again"):
+        incast.load(write(tmp_path, text + "[scheme.HPCC]\ncontrol = 'hpcc'\n")).run(tmp_path / name)
+    done = command("compare", "one", "again", "--scheme", "HPCC")
+    assert done.stdout.startswith("identical: the only flow finishes at the same time\n")
+    assert "up to" not in done.stdout
 
 
 def test_the_same_run_is_identical(base: incast.Results, command: Command, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,9 @@ import pytest
 from matplotlib.text import Text
 
 import incast
-from conftest import Command, write
+from conftest import SMALL, Command, write
 from folders import make_alphas, make_sweep
-from incast import charts, plot
+from incast import charts, plot, plot_text
 from incast.charts import groups
 from incast.charts.closing import BEHIND, ON_CYCLE, PASSING
 from incast.charts.kinds import Kind
@@ -112,7 +113,7 @@ def test_nothing_that_is_drawn_lies_outside_the_page(
     )
     title = "results of an evaluation of six congestion controls in a fabric that has a title of many words"
     options: dict[str, dict[str, Any]] = {
-        "slowdown": {"percentiles": ["p95"]},
+        "slowdown": {} if height is None else {"percentiles": ["p95"]},
         "over": {"x": "workload[0].poisson.load", "of": "paused_share" if (width or 9) > 3 else "slowdown_p99"},
     }
     with warnings.catch_warnings():
@@ -138,6 +139,44 @@ def test_nothing_that_is_drawn_lies_outside_the_page(
     assert min(float(text.get_fontsize()) for text in texts) >= 7
     # Matplotlib sets exponents smaller.
     assert [text.get_text() for text in texts if "^" in text.get_text()] == []
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "columns"), [(3.3, None, 1), (3.3, 3.4, 3), (4.5, None, 3), (None, None, 3)]
+)
+def test_titles_and_ticks_of_slowdowns_do_not_overlap(
+    width: float | None, height: float | None, columns: int, sampled: incast.Results
+) -> None:
+    """The three percentiles are below each other on a narrow page with space for it."""
+    chart = charts.slowdown(charts.Source([sampled]), label="poisson")
+    figure = plot.draw(chart, width=width, height=height, title="of eight hosts")
+    figure.canvas.draw()
+    assert len({round(axes.get_window_extent().x0) for axes in figure.axes}) == columns
+    titles = [text.get_window_extent() for text in figure.findobj(Text) if "percentile" in text.get_text()]
+    assert len(titles) == 2
+    assert not titles[0].overlaps(titles[1])
+    assert max(title.x1 for title in titles) <= figure.bbox.x1
+    for axes in figure.axes:
+        ticks = axes.get_xticks()
+        assert len(ticks) >= 2
+        left, right = axes.transData.transform([(ticks[0], 1), (ticks[1], 1)])[:, 0]
+        # Lines of text slanted by 40 degrees.
+        height_px = plot_text.SMALL / 72 * figure.dpi
+        assert (right - left) * math.sin(math.radians(40)) >= height_px
+
+
+def test_a_picture_that_is_too_small_is_refused(results: Path, command: Command, tmp_path: Path) -> None:
+    done = command("plot", results, "-o", "small.svg", "--width", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--width" in done.stderr
+    assert "must be >= 2" in done.stderr.lower()
+    done = command("plot", results, "-o", "small.svg", "--width", "2", "--height", "0.5")
+    said = "error: 2 x 0.5 inches are too small for the panels and texts of this chart: choose a larger width or height"
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == said
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(incast.ResultsError, match="width must be at least 2 inches, got 1"):
+        incast.open(results).plot(width=1)
 
 
 def test_ticks_of_a_late_part_of_a_run_are_distinct(sampled: incast.Results) -> None:
@@ -260,6 +299,25 @@ def test_a_scenario_without_title_has_none_in_its_picture(command: Command, tmp_
     assert "two schemes" not in drawn
 
 
+def test_the_command_says_what_a_picture_leaves_out(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, SMALL + '[simulation]\nhorizon = "60us"\n')
+    write(tmp_path, 'scenario = "scenario.toml"\n[[vary]]\npath = "seed"\nvalues = [1, 2]\n', "load.toml")
+    done = command("sweep", "load.toml", "-o", "load", "-q")
+    assert done.returncode == 0
+    flows = incast.sweep.open_sweep(tmp_path / "load").table("flows")
+    unfinished = flows.filter("finish_ps is null").aggregate("seed, scheme, count(*)").fetchall()
+    counts = sorted(count for _, _, count in unfinished)
+    runs = f"{counts[0]} to {counts[-1]} unfinished flows"
+    assert f"\nwarning: 4 of 4 runs stopped at the horizon with {runs}; percentiles omit them\n" in done.stderr
+    whole = command("plot", "load", "over")
+    assert whole.stderr == f"note: 4 of 4 runs ended with {runs}; slowdowns omit them.\n"
+    assert command("plot", "load", "over", "--figure", "drops", "-o", "drops.svg").stderr == ""
+    one = command("plot", "load", "cdf-fct", "--where", "seed=1")
+    of_seed = {scheme: count for seed, scheme, count in unfinished if seed == 1}
+    said = f"{of_seed['DCQCN']} (DCQCN), {of_seed['HPCC']} (HPCC)"
+    assert one.stderr == f"note: Unfinished flows are not counted: {said}.\n"
+
+
 def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
     sweep = make_sweep(tmp_path / "load")
     chosen = command("plot", sweep, "--where", "load=0.3", "--where", "seed=2", "-o", "one.svg")
@@ -344,6 +402,7 @@ def test_a_notebook_shows_a_figure_of_results(sampled: incast.Results) -> None:
         ("slowdowns", {}, "no chart is named `slowdowns`, only slowdown, .*; did you mean `slowdown`"),
         ("queues", {"bins": 3}, "bins has no effect on queues, only on slowdown"),
         ("queues", {"ports": 0}, "ports must be at least 1, got 0"),
+        ("slowdown", {"percentiles": ("p42",)}, "no percentile is named `p42`, only p50, p95, p99"),
         ("slowdown", {"label": "web"}, "has no flows labelled `web`, only incast, poisson"),
         ("closing", {}, "No deadlocks"),
     ],

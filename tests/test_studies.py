@@ -504,7 +504,7 @@ STUDIES = {
     "two expectations": Bad(
         "claims.toml", "below = 1.0\n", "below = 1.0\nabove = 0.5\n", "above", ("one expectation, not below and above",)
     ),
-    "bounds the wrong way round": Bad("claims.toml", "[0.9, 1.1]", "[1.1, 0.9]", "between", ("no bounds",)),
+    "bounds the wrong way round": Bad("claims.toml", "[0.9, 1.1]", "[1.1, 0.9]", "between", ("must be first",)),
     "an infinite bound": Bad("claims.toml", "below = 1.0", "below = inf", "below", ("finite",)),
     "a tolerance alone": Bad(
         "claims.toml", "below = 1.0", 'below = 1.0\ntolerance = "5%"', "tolerance", ("belongs to `about`",)

@@ -141,6 +141,9 @@ def test_a_run_is_what_the_scenario_alone_gives(done: sweep.Sweep, tmp_path: Pat
     alone = incast.load(write(tmp_path, SMALL), values).run(tmp_path / "alone")
     ours = [row for row in alone.flows.dicts() if row["scheme"] == "HPCC"]
     assert [row | run.columns for row in ours] == list(done.results(run).flows.dicts())
+    assert done.results(run.key).path == done.results(run).path
+    with pytest.raises(ResultsError, match=f"has no finished run `{run.key[:-1]}`; did you mean `{run.key}`"):
+        done.results(run.key[:-1])
 
 
 def test_dataset(done: sweep.Sweep, command: Command) -> None:

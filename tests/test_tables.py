@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import incast
+from incast import charts
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +131,32 @@ def test_slowdowns_are_those_of_the_flows(results: Path) -> None:
 def test_slowdowns_of_a_label(results: Path) -> None:
     rows = list(incast.open(results).slowdown(bins=1, label="incast").dicts())
     assert [row["flows"] for row in rows] == [6, 6]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": "web"}, r"has no flows labelled `web`, only incast, poisson; all takes all flows$"),
+        ({"label": "poison"}, "did you mean `poisson`"),
+        ({"bins": 0}, "^bins must be at least 1, got 0$"),
+        ({"bins": -1}, "^bins must be at least 1, got -1$"),
+        ({"bins": "a"}, "^bins must be a whole number, got 'a'$"),
+        ({"ideal": "exakt"}, "^no ideal completion time is named `exakt`, only hpcc, exact; did you mean `exact`?"),
+    ],
+)
+def test_wrong_options_of_slowdowns_are_refused(results: Path, options: dict[str, Any], message: str) -> None:
+    opened = incast.open(results)
+    with pytest.raises(incast.ResultsError, match=message):
+        opened.slowdown(**options)
+    if "ideal" not in options:
+        with pytest.raises(incast.ResultsError, match=message):
+            charts.slowdown(charts.Source([opened]), **options)
+
+
+def test_there_are_at_most_as_many_bins_as_flows(results: Path) -> None:
+    opened = incast.open(results)
+    most = list(opened.slowdown(bins=opened.manifest["flows"], label="all").rows())
+    assert list(opened.slowdown(bins=10**30, label="all").rows()) == most
 
 
 def test_names_of_earlier_versions_lead_to_those_of_now(results: Path, flows: incast.Table) -> None:

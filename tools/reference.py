@@ -14,6 +14,7 @@ from pathlib import Path
 
 import studies
 import sweeps
+from incast import computed
 from program import Json, Program
 from reference_cells import code, row, sentence, split, table, words
 from reference_schema import Book, variants
@@ -261,7 +262,10 @@ def sizes(program: Program) -> Iterator[str]:
             repositories.append(f"{repository}, commit {commit.removeprefix('commit ')}")
         number = repositories.index(f"{repository}, commit {commit.removeprefix('commit ')}") + 1
         numbers = (f"{entry[key]:,.0f}" for key in ("mean_bytes", "median_bytes"))
-        yield row(f"`{entry['name']}`", *numbers, entry["description"], f"{source}; [{number}] {Path(file).name}")
+        # A path may have a remark in brackets, which may have slashes too.
+        path, bracket, remark = file.partition(" (")
+        of_file = f"[{number}] {Path(path).name}{bracket}{remark}"
+        yield row(f"`{entry['name']}`", *numbers, entry["description"], f"{source}; {of_file}")
     yield from ["", "Repositories of the files:", ""]
     yield from (f"{number}. {repository}" for number, repository in enumerate(repositories, 1))
 
@@ -394,6 +398,17 @@ def results(program: Program) -> Iterator[str]:
         yield from [f"[Also](#common-columns) {also}.", ""] if also else []
         own = (column for column in entry["columns"] if column not in shared)
         yield from (f"- `{column['name']}`: {meaning(column)}" for column in own)
+        yield ""
+    yield from [
+        "## Computed tables",
+        "",
+        "`incast results FOLDER --table NAME` and the methods of `Results` compute these tables from the others. Runs "
+        "of [sweeps](sweeps.md) have the first as `slowdown.parquet`.",
+        "",
+    ]
+    for entry in computed.catalogue():
+        yield from [f"### {entry['name']}", "", sentence(entry["description"]), ""]
+        yield from (f"- `{column['name']}`: {meaning(column)}" for column in entry["columns"])
         yield ""
     yield from ["## Counters", "", "`counts` of each scheme in `manifest.json`; also columns of a sweep's "
                 "[`runs`](sweeps.md#runs).", "", *map(counter, program.catalogue["counters"]), ""]  # fmt: skip

@@ -11,8 +11,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import duckdb
 
-COMMANDS = (("application", "incast.application.cli:app", 4.7), ("memory", "incast.memory.cli:app", None))
-"""Name, app, and place in the list of commands if the app itself has none."""
+COMMANDS = (
+    (
+        "application",
+        "incast.application.cli:app",
+        4.7,
+        "Estimate the slowdown of applications with remote memory on the simulated network.",
+    ),
+    (
+        "memory",
+        "incast.memory.cli:app",
+        None,
+        "Run real programs with part of their memory remote: record page fetches, or delay them by simulated times.",
+    ),
+)
+"""Name, app, place in the list of commands if the app itself has none, and first sentence of its help."""
 COST = "incast.testbed.cli:app"
 """App of `incast deadlock cost`."""
 ANALYSES = ("incast.testbed.analysis:COST", "incast.memory.analysis:MEMORY")

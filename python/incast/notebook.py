@@ -79,7 +79,8 @@ def of_sweep(sweep: Sweep) -> str:
         by_values.setdefault(tuple(run.columns.values()), []).append(sweep.results(run))
     scenarios = [(values, charts.Source(results)) for values, results in by_values.items()]
     palette = list(dict.fromkeys(run.scheme for run in sweep.runs))
-    return head + _drawn(over(sweep.columns, scenarios, palette), x=varied[0]["name"])
+    chart = over(sweep.columns, scenarios, palette)
+    return head + _items(chart.left_out) + _drawn(chart, x=varied[0]["name"])
 
 
 def _warned(texts: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
@@ -24,6 +24,8 @@ from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
 from incast.charts.over import FIGURES
 from incast.charts.slowdown import PERCENTILES, labels
+from incast.errors import ResultsError
+from incast.plot_text import NARROW, SLANT, add_legend, add_title, fit_labels, fitting, slanted_ticks, text_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,18 +33,20 @@ if TYPE_CHECKING:
 
 MARKERS = dict(zip(look.SHAPES, ("o", "s", "^", "D", "P", "v"), strict=True))
 DASHES = ("-", "--", ":")
-COLUMNS = 4
-"""Columns of a legend at most."""
-NARROW = 4.0
-"""Inches below which a figure has small text: a column of a paper is narrower."""
-SMALL = 8.0
-"""Points of small text (our choice; most templates set captions at 8 to 9)."""
 LEAST = 7.0
 """Points of the smallest text, the names of ports (our choice): journals ask for 6 to 8 at least."""
 FEW_TICKS = 6
 """Most ticks of a logarithmic axis at 1, 2 and 5 times powers of ten (our choice); of more, the powers suffice."""
 FEW_VALUES = 12
 """Most values of a sweep that each have a tick on a logarithmic axis (our choice)."""
+LEAST_WIDTH = 2
+"""Inches of the narrowest figure (our choice): titles and ticks overlap in a narrower one."""
+TICKS = 8
+"""Most ticks of an axis of flow sizes (our choice)."""
+STACKED = 1.6
+"""Inches of each of several panels below each other on a narrow page (our choice)."""
+STACKED_LEAST = 0.8
+"""Inches of a lower panel, below which panels stand side by side (our choice)."""
 LABEL = 48
 """Letters of an axis's title that fit next to a panel."""
 PUBLISHED = "published"
@@ -77,14 +81,15 @@ def draw(
 
     Args:
         chart: A chart of `incast.charts`.
-        width: Width in inches; each chart has a default. Text has 8 points below 4 inches.
+        width: Width in inches, at least 2; each chart has a default. Text has 8 points below 4 inches.
         height: Height in inches.
         title: Text above the panels.
         below: Another chart of the same schemes, drawn below the first.
-        options: Options of the chart: `percentiles` for slowdown, `x` and `figure` for over.
+        options: Options of the chart: `percentiles` for slowdown, `x` and `of` for over.
 
     Raises:
         MissingLibraryError: Matplotlib is not installed.
+        ResultsError: Width or height is too small for the chart.
         ValueError: The chart has no rows.
 
     """
@@ -94,9 +99,11 @@ def draw(
     palette = palette_of(chart)
     parts = [chart] if below is None else [chart, below]
     rows = [sorted(part.dicts(), key=lambda row: palette.index(row["scheme"])) for part in parts]
-    heights = [DRAWN[part.name][1][1](mine) for part, mine in zip(parts, rows, strict=True)]
     usual_width = DRAWN[chart.name][1][0]
     inches = width or (usual_width(rows[0]) if callable(usual_width) else usual_width)
+    if inches < LEAST_WIDTH:
+        raise ResultsError(f"width must be at least {LEAST_WIDTH} inches, got {inches:g}")
+    heights = [_height(part, mine, inches, options) for part, mine in zip(parts, rows, strict=True)]
     with matplotlib().rc_context(text_size(inches)):
         figure: Figure = figures.Figure(figsize=(inches, height or sum(heights)), layout="constrained")
         places = figure.subfigures(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0] if below else [figure]
@@ -110,10 +117,10 @@ def draw(
             handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
             axes.spines[["top", "right"]].set_visible(False)
         if handles:
-            _legend(figure, handles)
+            add_legend(figure, handles)
         if title:
             add_title(figure, title)
-        _side_labels(figure)
+        fit_labels(figure)
     return figure
 
 
@@ -124,73 +131,6 @@ def _events(figure: Figure, chart: Chart) -> None:
         for event in chart.events:
             if panel in event.values():
                 axes.axvline(event["event_ps"], color=COLOUR, linestyle=":", linewidth=0.9)
-
-
-def text_size(inches: float) -> dict[str, float]:
-    """Settings of the text of a figure so wide; ticks are made with them when it is drawn as well."""
-    return {"font.size": SMALL} if inches < NARROW else {}
-
-
-def _legend(figure: Figure, handles: dict[str, Any]) -> None:
-    """A legend below the panels, in as many columns as the figure is wide enough for."""
-    most = figure.get_figwidth() * figure.dpi
-    for columns in range(min(len(handles), COLUMNS), 0, -1):
-        legend = figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=columns
-        )
-        if legend.get_window_extent(_renderer(figure)).width <= most or columns == 1:
-            break
-        legend.remove()
-    # One name may be wider than the figure.
-    for text in legend.get_texts():
-        _shorten(figure, text, most - (legend.get_window_extent(_renderer(figure)).width - _width(figure, text)))
-
-
-def add_title(figure: Figure, title: str) -> None:
-    """A title above the panels, in as many lines as it needs."""
-    most = 0.98 * figure.get_figwidth() * figure.dpi
-    above = figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
-    _break(figure, above, most)
-    _shorten(figure, above, most)
-
-
-def _side_labels(figure: Figure) -> None:
-    """Break labels that are longer than the vertical axes that they stand next to."""
-    # Places the panels.
-    figure.draw_without_rendering()
-    for axes in figure.axes:
-        label = axes.yaxis.label
-        label.set_rotation(0)
-        _break(figure, label, axes.get_window_extent().height)
-        label.set_rotation(90)
-
-
-def _break(figure: Figure, text: Any, most: float) -> None:
-    """Break a text into lines of at most so many pixels; a longer word has a line of its own."""
-    lines: list[str] = []
-    for word in text.get_text().split():
-        text.set_text(" ".join([*lines[-1:], word]))
-        lines[-1:] = [text.get_text()] if lines and _width(figure, text) <= most else [*lines[-1:], word]
-    text.set_text("\n".join(lines))
-
-
-def _shorten(figure: Figure, text: Any, most: float) -> None:
-    """Cut letters off a text's end until it is at most so many pixels wide."""
-    whole = text.get_text()
-    for end in range(len(whole) - 1, 0, -1):
-        if _width(figure, text) <= most:
-            return
-        text.set_text(whole[:end].rstrip() + "…")
-
-
-def _width(figure: Figure, text: Any) -> float:
-    extent: float = text.get_window_extent(_renderer(figure)).width
-    return extent
-
-
-def _renderer(figure: Figure) -> Any:
-    """The renderer, which measures text."""
-    return matplotlib("backends.backend_agg").FigureCanvasAgg(figure).get_renderer()
 
 
 MANY = 500
@@ -218,7 +158,8 @@ def encoded(figure: Figure, suffix: str, *, outlines: bool = True) -> bytes:
         if not outlines:
             _rasterise(figure)
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
-        figure.savefig(out, format=suffix.removeprefix("."), dpi=DPI, metadata=metadata)
+        with fitting(figure):
+            figure.savefig(out, format=suffix.removeprefix("."), dpi=DPI, metadata=metadata)
     return out.getvalue() if outlines else smaller(out.getvalue().decode()).encode()
 
 
@@ -265,9 +206,13 @@ def _slowdown(
     chosen = list(percentiles) or list(PERCENTILES)
     groups = [*by(rows, "label")]
     ticks_of = labels(rows, list(styles))
-    panels = figure.subplots(len(groups), len(chosen), squeeze=False)
-    for (label, of_label), across in zip(groups, panels, strict=True):
-        for axes, percentile in zip(across, chosen, strict=True):
+    stacked = _stacked(figure, len(groups) * len(chosen))
+    panels = figure.subplots(
+        *((len(groups) * len(chosen), 1) if stacked else (len(groups), len(chosen))), squeeze=False
+    )
+    most = min(TICKS, slanted_ticks(figure, panels.shape[1]))
+    for (label, of_label), of_percentiles in zip(groups, panels.reshape(len(groups), len(chosen)), strict=True):
+        for axes, percentile in zip(of_percentiles, chosen, strict=True):
             for scheme, mine in by(of_label, "scheme"):
                 axes.plot([row["bin"] for row in mine], [row[percentile] for row in mine], label=scheme, markersize=3,
                           linewidth=1.2, **styles[scheme])  # fmt: skip
@@ -279,11 +224,15 @@ def _slowdown(
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
             ticks = ticks_of[label]
-            every = -(-len(ticks) // 8)
+            every = -(-len(ticks) // most)
             shown = list(ticks)[every - 1 :: every]
-            axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=40, ha="right")
+            axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=SLANT, ha="right")
             axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
-        across[0].set_ylabel("slowdown")
+        for axes in of_percentiles if stacked else of_percentiles[:1]:
+            axes.set_ylabel("slowdown")
+        # Percentiles of a label have the same bins.
+        for axes in of_percentiles[:-1] if stacked else []:
+            axes.tick_params(labelbottom=False)
     for axes in panels[-1]:
         axes.set_xlabel("flow size up to")
 
@@ -292,7 +241,9 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
     """A panel for each label, a step for each scheme; `named` names a single label too."""
     column = "fct_ps" if "fct_ps" in rows[0] else "slowdown_hpcc"
     groups = [*by(rows, "label")]
-    for axes, (label, of_label) in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups, strict=True):
+    stacked = _stacked(figure, len(groups))
+    panels = figure.subplots(*((len(groups), 1) if stacked else (1, len(groups))), squeeze=False)
+    for axes, (label, of_label) in zip(panels.flat, groups, strict=True):
         for scheme, mine in by(of_label, "scheme"):
             style = {name: value for name, value in styles[scheme].items() if name != "marker"}
             values = [row[column] for row in mine]
@@ -304,11 +255,14 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
             # Powers of ten alone would be too few, and matplotlib labels the others as powers.
             axes.set_xticks(ticks)
             axes.xaxis.set_minor_formatter(matplotlib("ticker").NullFormatter())
-        axes.set(ylim=(0, 1), xlabel="completion time" if column == "fct_ps" else "slowdown")
+        axes.set_ylim(0, 1)
         axes.grid(which="major", linewidth=0.4, alpha=0.5)
         if named or len(groups) > 1:
             axes.set_title(label, loc="left", fontsize="medium")
-    figure.axes[0].set_ylabel("share of flows")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("share of flows")
+    for axes in panels[-1]:
+        axes.set_xlabel("completion time" if column == "fct_ps" else "slowdown")
 
 
 def _iterations(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
@@ -483,6 +437,22 @@ def _times(figure: Figure) -> None:
         since = first // step * step
     axes.xaxis.set_major_formatter(lambda value, _: look.time(value - since))
     axes.set_xlabel(f"time after {since / 10**12:.12g} s" if since else "time")
+
+
+def _height(chart: Chart, rows: Sequence[Row], inches: float, options: Mapping[str, Any]) -> float:
+    """Inches of a chart on a page so wide."""
+    labels_ = len({row["label"] for row in rows}) if "label" in rows[0] else 1
+    if inches < NARROW and chart.name == "slowdown":
+        return 1 + STACKED * labels_ * len(options.get("percentiles") or PERCENTILES)
+    if inches < NARROW and labels_ > 1:
+        return 1 + STACKED * labels_
+    return DRAWN[chart.name][1][1](rows)
+
+
+def _stacked(figure: Figure, panels: int) -> bool:
+    """True if so many panels have space below each other, and not side by side."""
+    width, height = (size / figure.dpi for size in figure.bbox.size)
+    return width < NARROW and height > 1 + STACKED_LEAST * panels
 
 
 def _panels(name: str, each: float) -> Callable[[Sequence[Row]], float]:

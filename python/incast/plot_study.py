@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from incast import plot
+from incast import plot, plot_text
 from incast.charts import look
 from incast.charts.pauses import pauses as pauses_of
 from incast.charts.source import Source
@@ -64,7 +64,7 @@ def draw(
         [min(3, _rows(chart)[1]) * PANEL if _rows(chart)[1] > 1 else ALONE for chart in charts] or [8]
     )
     figures = plot.matplotlib("figure")
-    with plot.matplotlib().rc_context(plot.text_size(inches)):
+    with plot.matplotlib().rc_context(plot_text.text_size(inches)):
         figure: Figure = figures.Figure(figsize=(inches, height or sum(heights)), layout="constrained")
         places = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
         for chart, place in zip(charts, places, strict=False):
@@ -76,7 +76,7 @@ def draw(
         for axes in figure.axes:
             axes.spines[["top", "right"]].set_visible(False)
         if text := f"{drawn.title} ({drawn.source})" if title is None else title:
-            plot.add_title(figure, text)
+            plot_text.add_title(figure, text)
     return figure
 
 
@@ -130,7 +130,7 @@ def _chart(place: SubFigure, chart: DrawnChart, styles: Mapping[str, Style], *, 
             handles.keys(),
             loc="outside lower center",
             frameon=False,
-            ncols=min(plot.COLUMNS, len(handles)),
+            ncols=min(plot_text.COLUMNS, len(handles)),
         )
 
 

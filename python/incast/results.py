@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -10,7 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from incast import _core, declared
-from incast._nearest import keywords
+from incast._echo import shell
+from incast._nearest import hint, keywords
+from incast.errors import DamagedError, ResultsError
 from incast.integrity import reading
 from incast.table import Table
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """Stands for the flows of all labels together, where a label is meant."""
+IDEALS = ("hpcc", "exact")
+"""Kinds of ideal completion times."""
 METHODS = ("iterations", "throughput")
 """Tables that have a method of their name instead of an attribute."""
 
@@ -99,26 +104,48 @@ class Results:
         Slowdown = completion time / ideal completion time. The defaults are those of the HPCC evaluation.
 
         Args:
-            bins: Number of bins by size, with about equally many flows. All flows of a size are in one bin, so flows
-                of few sizes have fewer bins.
+            bins: Number of bins by size, at least 1, with about equally many flows. All flows of a size are in one bin,
+                so flows of few sizes have fewer bins. Numbers above that of the run's flows have the effect of that.
             ideal: Ideal completion time. `hpcc`, as in the HPCC evaluation: base RTT + payload and basic headers at the
                 slowest link. `exact`: the flow alone on its path, with its real packets; no run is faster.
             clamp: Count slowdowns below 1 as 1.
             label: Only flows with this label; `"all"` mixes the flows of all labels. Default: each label by itself.
 
+        Raises:
+            ResultsError: No flow has the label, `bins` is below 1 or not a whole number, or `ideal` is unknown.
+
         """
         groups = None if label is None else [(label, [] if label == ALL else [label])]
-        return self._slowdown(groups, bins=bins, ideal=ideal, clamp=clamp)
+        if ideal not in IDEALS:
+            raise ResultsError(
+                f"no ideal completion time is named `{ideal}`, only {', '.join(IDEALS)}{hint(ideal, IDEALS)}"
+            )
+        table = self._slowdown(groups, bins=bins, ideal=ideal, clamp=clamp)
+        if label is not None and not len(table):
+            check_label(self.path, label, list(dict.fromkeys(self.table("flows")["label"])))
+        return table
 
-    def _slowdown(self, groups: Sequence[tuple[str, Sequence[str]]] | None, **options: Any) -> Table:
+    def _slowdown(self, groups: Sequence[tuple[str, Sequence[str]]] | None, *, bins: int, **options: Any) -> Table:
         """Slowdowns of groups of labels, each with a name; a group of none has all flows."""
+        given = json.dumps({"bins": self._bins(bins), **options})
         with reading(self.path):
-            return Table(self._folder.slowdown(json.dumps(options), groups), "slowdown")
+            return Table(self._folder.slowdown(given, groups), "slowdown")
+
+    def _bins(self, bins: int) -> int:
+        """A number of bins, at most that of the flows; bins without flows would only take time."""
+        try:
+            whole = operator.index(bins)
+        except TypeError:
+            raise ResultsError(f"bins must be a whole number, got {bins!r}") from None
+        if whole < 1:
+            raise ResultsError(f"bins must be at least 1, got {whole}")
+        return min(whole, max(1, int(self.manifest["flows"])))
 
     def slowdown_text(self, *, bins: int = 20) -> str:
         """Slowdowns as text: schemes side by side, a block for each label."""
+        given = json.dumps({"bins": self._bins(bins)})
         with reading(self.path):
-            return self._folder.slowdown_text(json.dumps({"bins": bins}))
+            return self._folder.slowdown_text(given)
 
     def plot(
         self,
@@ -149,13 +176,13 @@ class Results:
                 closing, paused first (24).
             flows: For rates: number of flows, at least 1. Default: 6.
             vms: For vms: number of VMs, at least 1. Default: 8.
-            width: Width in inches. Default: depends on the chart.
+            width: Width in inches, at least 2. Default: depends on the chart.
             height: Height in inches.
             title: Text above the panels; an empty text for none. Default: title of the scenario, if it has one.
 
         Raises:
-            ResultsError: The chart or the label is unknown, an option has no effect on the chart, a number is below 1,
-                or there is nothing to draw.
+            ResultsError: The chart, a percentile or the label is unknown, an option has no effect on the chart, a
+                number is below 1, the figure is too small, or there is nothing to draw.
             MissingLibraryError: Matplotlib is not installed.
 
         """
@@ -206,7 +233,38 @@ class Results:
         return [*super().__dir__(), *declared.tables()]
 
 
+def check_label(path: Path, label: str, known: Sequence[str]) -> None:
+    """Raise `ResultsError` for a label that is neither known nor `"all"`."""
+    if label != ALL and label not in known:
+        only = f"only {', '.join(known)}{hint(label, known)}" if known else "because it has no flows"
+        raise ResultsError(f"{path} has no flows labelled `{label}`, {only}; {ALL} takes all flows")
+
+
 def open_results(path: str | PathLike[str]) -> Results:
     """Open a results folder."""
-    with reading(Path(path)):
-        return Results(_core.Folder.open(fspath(path)))
+    try:
+        with reading(Path(path)):
+            return Results(_core.Folder.open(fspath(path)))
+    except DamagedError:
+        raise
+    except ResultsError:
+        if what := _other_kind(Path(path)):
+            raise ResultsError(f"{path} is {what}") from None
+        raise
+
+
+def _other_kind(path: Path) -> str | None:
+    """Kind of a path that is not a results folder, and what to use; `None` for all others."""
+    if (path / "sweep.json").is_file():
+        return (
+            f"a sweep, not the results of one run: its runs are the folders in {path / 'runs'}; "
+            f"`incast plot {shell(path)} over` and `incast report {shell(path)}` show all"
+        )
+    if (path / "study.json").is_file():
+        return (
+            f"the results of a study, not of one run: `incast study show {shell(path)}` and "
+            f"`incast report {shell(path)}` show them"
+        )
+    if path.is_file() and (path.parent / "manifest.json").is_file():
+        return f"a file of results: name its folder, {path.parent}"
+    return None

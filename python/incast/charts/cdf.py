@@ -13,8 +13,8 @@ from incast.results import ALL
 
 POINTS = 200
 """Points of a line (our choice): a screen cannot show more."""
-TAIL = (0.99, 0.995, 0.999, 0.9995, 0.9999)
-"""Additional shares, for the tail."""
+TAIL = 100
+"""Part of the flows with additional points, those with the largest values: one in so many."""
 
 Measure = Literal["fct", "slowdown"]
 COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_hpcc"}
@@ -52,7 +52,9 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
         rows += [(scheme, name, rank / flows[scheme, name], value) for scheme, rank, value in values]
     rows = source.by_scheme(rows)
     most = max(flows.values(), default=0)
-    fewer = (f"Curve of {points} points, for up to {most:,} flows of a scheme; the tail has additional points.",)
+    fewer = (
+        f"Curve of {points} points, for up to {most:,} flows of a scheme; the largest 1 % has up to {points} more.",
+    )
     of_label = f" of flows labelled {label}" if label not in (None, ALL) else ""
     unit = "ps" if of == "fct" else None
     return Chart(
@@ -68,17 +70,18 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
         rows=rows,
         palette=tuple(source.palette),
         spec=spec(source.palette, of, [row[3] for row in rows], [name for name, _ in groups]),
-        left_out=(*of_labels(groups), *(fewer if most > points else ())),
+        left_out=(*source.of_unfinished(label), *of_labels(groups), *(fewer if most > points else ())),
         why_empty=None if rows else f"No flow{of_label} completed.",
     )
 
 
 def chosen(count: int, points: int) -> list[int]:
-    """The ranks to draw, from 1 to `count`: all if there are few."""
+    """The ranks to draw, from 1 to `count`: all if there are few; else equal steps, and smaller ones in the tail."""
     if count <= points:
         return list(range(1, count + 1))
     steps = {max(1, -(-count * step // points)) for step in range(points + 1)}
-    return sorted(steps | {max(1, -(-int(count * 10_000 * share) // 10_000)) for share in TAIL})
+    tail = -(-count // TAIL)
+    return sorted(steps | set(range(count, count - tail, -max(1, -(-tail // points)))))
 
 
 def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: Sequence[str]) -> Spec:

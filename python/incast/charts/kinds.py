@@ -12,11 +12,10 @@ from incast.charts.closing import closing
 from incast.charts.iterations import iterations
 from incast.charts.pauses import pauses
 from incast.charts.series import queues, rates
-from incast.charts.slowdown import of_one_size, slowdown
+from incast.charts.slowdown import PERCENTILES, of_one_size, slowdown
 from incast.charts.source import Source
 from incast.charts.vms import guarantees, vms
 from incast.errors import ResultsError
-from incast.results import ALL
 
 Kind = Literal[
     "slowdown",
@@ -53,6 +52,9 @@ def check(kind: str, given: dict[str, Any]) -> None:
             raise ResultsError(f"{option} must be at least 1, got {value}")
         if value and kind not in OPTIONS[option]:
             raise ResultsError(f"{option} has no effect on {kind}, only on {', '.join(OPTIONS[option])}")
+    for name in given.get("percentiles", ()):
+        if name not in PERCENTILES:
+            raise ResultsError(f"no percentile is named `{name}`, only {', '.join(PERCENTILES)}")
 
 
 def make(source: Source, kind: str, **given: Any) -> tuple[Chart, dict[str, Any]]:
@@ -60,7 +62,6 @@ def make(source: Source, kind: str, **given: Any) -> tuple[Chart, dict[str, Any]
     check(kind, given)
     given = {name: value for name, value in given.items() if value}
     percentiles = given.pop("percentiles", ())
-    _known_label(source, given.get("label"))
     if kind == "slowdown":
         chart = slowdown(source, **given)
         if chart.name != "slowdown":
@@ -78,11 +79,3 @@ def make(source: Source, kind: str, **given: Any) -> tuple[Chart, dict[str, Any]
         "vms": vms,
     }
     return makers.get(kind, guarantees)(source, **given), {}
-
-
-def _known_label(source: Source, label: str | None) -> None:
-    if label not in (None, ALL) and label not in source.labels:
-        raise ResultsError(
-            f"{source.results[0].path} has no flows labelled `{label}`, only {', '.join(source.labels)}; "
-            f"{ALL} takes all flows"
-        )

@@ -43,7 +43,8 @@ BYTES = (
 )
 """Labels of an axis in bytes."""
 RATE = (
-    "datum.value == 0 ? '0' : abs(datum.value) >= 1e9 ? format(datum.value / 1e9, '~g') + ' Gb/s' : "
+    "datum.value == 0 ? '0' : abs(datum.value) >= 1e12 ? format(datum.value / 1e12, '~g') + ' Tb/s' : "
+    "abs(datum.value) >= 1e9 ? format(datum.value / 1e9, '~g') + ' Gb/s' : "
     "abs(datum.value) >= 1e6 ? format(datum.value / 1e6, '~g') + ' Mb/s' : format(datum.value, '~s') + ' b/s'"
 )
 """Labels of an axis in bit/s."""

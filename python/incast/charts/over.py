@@ -7,6 +7,7 @@ from typing import Any
 
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
+from incast.sweep.text import label, of_unfinished
 
 FIGURES = {
     "slowdown_p50": "median slowdown of all flows",
@@ -21,17 +22,26 @@ FIGURES = {
     "end_ps": "simulated time (ps)",
 }
 """Figures of each run."""
+NAMED = 4
+"""Most runs named in a note."""
 
 
 def over(
     columns: Sequence[str], scenarios: Iterable[tuple[Sequence[Any], Source]], palette: Sequence[str] = ()
 ) -> Chart:
     """One row per scenario and scheme: values of the varied columns, then the figures."""
-    return of_rows(columns, [row for values, source in scenarios for row in rows_of(values, source)], palette)
+    rows: list[tuple[Any, ...]] = []
+    unfinished: list[int] = []
+    for values, source in scenarios:
+        rows += rows_of(values, source)
+        unfinished += source.unfinished.values()
+    return of_rows(columns, rows, palette, unfinished)
 
 
-def of_rows(columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequence[str]) -> Chart:
-    """The chart of given rows."""
+def of_rows(
+    columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequence[str], unfinished: Sequence[int]
+) -> Chart:
+    """The chart of given rows, each with its number of unfinished flows."""
     return Chart(
         name="over",
         title="Overview of the sweep",
@@ -43,8 +53,20 @@ def of_rows(columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequen
         ),
         rows=rows,
         palette=tuple(palette),
+        left_out=tuple(_left_out(columns, rows, unfinished)),
         why_empty=None if rows else "No finished runs.",
     )
+
+
+def _left_out(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], unfinished: Sequence[int]) -> Iterator[str]:
+    """Notes on unfinished flows, and on runs without slowdowns."""
+    if left := [count for count in unfinished if count]:
+        yield f"{of_unfinished(left, len(rows))}; slowdowns omit them."
+    place = len(columns) + 1
+    without = [label(dict(zip(columns, row, strict=False)), row[place - 1]) for row in rows if row[place] is None]
+    if without:
+        more = f"; {len(without) - NAMED:,} more" if len(without) > NAMED else ""
+        yield f"No slowdown, because no flow completed: {'; '.join(without[:NAMED])}{more}."
 
 
 def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:

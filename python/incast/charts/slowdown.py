@@ -46,12 +46,13 @@ def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> C
         chart = cdf(source, "slowdown", label=label)
         note = f"A distribution instead of slowdowns by size, because all flows of a label have one size: {of_sizes}."
         return replace(chart, left_out=(note, *chart.left_out))
-    note = f"See the distribution of slowdowns instead, because all flows of a label have one size: {of_sizes}."
+    note = f"Drawn as a distribution of slowdowns, because all flows of a label have one size: {of_sizes}."
     columns = tables[0].columns
     place = [column.name for column in columns].index("label")
     fields = tuple(Field(column.name, column.description or "", column.unit) for column in columns)
     rows = source.by_scheme(row for table in tables for row in table.rows() if row[place] not in alike)
-    left_out = [*of_labels([group for group in groups if group[0] not in alike]), *([note] if alike else [])]
+    together = of_labels([group for group in groups if group[0] not in alike])
+    left_out = [*source.of_unfinished(label), *together, *([note] if alike else [])]
     named = label is None and len(source.labels) > 1
     return of_rows(fields, rows, source.palette, label=label, left_out=left_out, named=named)
 

@@ -14,7 +14,7 @@ from incast._database import literal, quoted
 from incast._quantity import picoseconds
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
-from incast.results import ALL, Results
+from incast.results import ALL, Results, check_label
 
 if TYPE_CHECKING:
     import duckdb
@@ -87,6 +87,28 @@ class Source:
                           "select scheme, start_ps from pauses) group by scheme")  # fmt: skip
         return {scheme: begin or 0 for scheme, begin in found}
 
+    @cached_property
+    def unfinished(self) -> dict[str, int]:
+        """Number of flows that neither completed nor were cancelled, by scheme; backlogged flows do not count."""
+        stops = {scheme: manifest["stop"] for scheme, manifest in self.manifests.items()}
+        return {scheme: stop.get("unfinished", 0) + stop.get("not_started", 0) for scheme, stop in stops.items()}
+
+    def of_unfinished(self, label: str | None) -> tuple[str, ...]:
+        """A note on the unfinished flows of a label, or of all, if there are any."""
+        rows = self.rows(
+            "select scheme, count(*) from flows where not backlogged and status not in ('completed', 'cancelled') "
+            "and ($all or label = $label) group by scheme",
+            {"all": label in (None, ALL), "label": label},
+        )
+        found = self.by_scheme(rows)
+        if not found:
+            return ()
+        if len(self.schemes) > 1:
+            counts = ", ".join(f"{count:,} ({scheme})" for scheme, count in found)
+            return (f"Unfinished flows are not counted: {counts}.",)
+        count = found[0][1]
+        return (f"{count:,} unfinished {'flow is' if count == 1 else 'flows are'} not counted.",)
+
     def close(self) -> None:
         """Close the files."""
         if self._connection is not None:
@@ -117,8 +139,13 @@ class Source:
         """The groups of flows that are drawn separately, with the labels of each: every label, or one, or all together.
 
         Of many labels the largest stand alone, and the last group has all others. A group without labels has all flows.
+
+        Raises:
+            ResultsError: No flow has the label.
+
         """
         if label is not None:
+            check_label(self.results[0].path, label, self.labels)
             return [(label, [] if label == ALL else [label])]
         largest = self._largest
         alone = largest if len(largest) <= SEPARATE else largest[: SEPARATE - 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 
 from cyclopts import App, CoercionError, CycloptsError, UnknownOptionError
@@ -21,43 +22,106 @@ Exit codes:
 {codes.explained()}
 """
 
-app = App(
-    name="incast",
-    help="Simulate datacenter networks packet by packet: PFC, ECN, RDMA and congestion control.",
-    help_epilogue=EPILOGUE,
-    version=_core.__version__,
-    help_format="plaintext",
-    suppress_keyboard_interrupt=False,
-)
 # Modules are imported when their command is called: `incast --version` needs none of them.
 COMMANDS = (
-    ("new", "incast.cli.new:app", 0.0),
-    ("run", "incast.cli.run:app", 1),
-    ("sweep", "incast.cli.sweep:app", 1),
-    ("show", "incast.cli.show:show_app", 2),
-    ("deadlock", "incast.cli.deadlock:app", None),
-    ("list", "incast.cli.listing:app", 3),
-    ("study", "incast.cli.study:app", None),
-    ("results", "incast.cli.results:app", 4),
-    ("report", "incast.cli.report:app", 4),
-    ("plot", "incast.cli.plot:app", 4),
-    ("compare", "incast.cli.compare:app", 4.5),
-    ("import", "incast.cli.convert:app", None),
-    ("export", "incast.cli.export:app", None),
-    ("trace", "incast.cli.trace:app", 7),
-    ("schema", "incast.cli.show:schema_app", 8),
+    ("new", "incast.cli.new:app", 0.0, "Write a commented scenario to start from."),
+    ("run", "incast.cli.run:app", 1, "Simulate a scenario and write its results."),
+    ("sweep", "incast.cli.sweep:app", 1, "Run a scenario many times with varied parameters, into one dataset."),
+    (
+        "show",
+        "incast.cli.show:show_app",
+        2,
+        "Show a scenario with every default, its derived figures and its estimated cost, without running it.",
+    ),
+    (
+        "deadlock",
+        "incast.cli.deadlock:app",
+        None,
+        "Check a fabric for possible PFC deadlocks, and generate tags and rules (Tagger) that prevent them.",
+    ),
+    (
+        "list",
+        "incast.cli.listing:app",
+        3,
+        "List the fabrics, workloads, controls and other names that a scenario can use, with their parameters.",
+    ),
+    (
+        "study",
+        "incast.cli.study:app",
+        None,
+        "Rerun a published evaluation and check its claims against the measurements.",
+    ),
+    (
+        "results",
+        "incast.cli.results:app",
+        4,
+        "Show the summary of a results folder with the warnings of its run, or one of its tables.",
+    ),
+    (
+        "report",
+        "incast.cli.report:app",
+        4,
+        "Write one HTML page of results: scenario, fabric, slowdowns, distributions, queues, rates, pauses, counters.",
+    ),
+    ("plot", "incast.cli.plot:app", 4, "Draw a chart of results as SVG, PDF or PNG, for a paper."),
+    (
+        "compare",
+        "incast.cli.compare:app",
+        4.5,
+        "Compare results with other results, another scheme, or output of the HPCC authors' ns-3 or its descendants.",
+    ),
+    (
+        "import",
+        "incast.cli.convert:app",
+        None,
+        "Convert another simulator's files, or the configuration of a SONiC switch, to a scenario or its sections.",
+    ),
+    (
+        "export",
+        "incast.cli.export:app",
+        None,
+        "Export fabric or switch settings of a scenario, or queue lengths of results, to another program's format.",
+    ),
+    ("trace", "incast.cli.trace:app", 7, "Write the flows of a scenario as a trace, without simulating them."),
+    (
+        "schema",
+        "incast.cli.show:schema_app",
+        8,
+        "Print the JSON schema of scenario files, for editors that complete and check TOML.",
+    ),
     *_companions.COMMANDS,
 )
-"""Name, app, and place in the list of commands if the app itself has none."""
-for _name, _app, _place in COMMANDS:
-    app.command(_app, name=_name, sort_key=_place)
+"""Name, app, place in the list of commands if the app itself has none, and first sentence of its help."""
+NAMES = frozenset(name for name, *_ in COMMANDS)
+
+
+def made(*, described: bool) -> App:
+    """The app of all commands.
+
+    `described` lists them with descriptions. The help of a command itself would then have only this sentence.
+    """
+    found = App(
+        name="incast",
+        help="Simulate datacenter networks packet by packet: PFC, ECN, RDMA and congestion control.",
+        help_epilogue=EPILOGUE,
+        version=_core.__version__,
+        help_format="plaintext",
+        suppress_keyboard_interrupt=False,
+    )
+    for name, of_name, place, sentence in COMMANDS:
+        found.command(of_name, name=name, sort_key=place, help=sentence if described else None)
+    return found
+
+
+app = made(described=False)
 
 
 def run(tokens: Iterable[str] | None = None) -> int:
     """Run the command; returns its exit code. Failures are raised: see `incast.cli.ends`."""
+    given = list(sys.argv[1:] if tokens is None else tokens)
     try:
-        code = app(
-            tokens,
+        code = (made(described=True) if NAMES.isdisjoint(given) else app)(
+            given,
             console=_terminal.console(),
             exit_on_error=False,
             print_error=False,

@@ -77,6 +77,10 @@ def write(folder: Path | None, asked: Asked, file: Path, *, overwrite: bool) -> 
         raise ResultsError(f"--figure {asked.figure}: a run has no such figure, {there}")
     group = only(folder)
     chart, options = made(group, asked)
+    # Unfinished flows have an effect on slowdowns only.
+    if asked.chart != "over" or options["of"].startswith("slowdown"):
+        for note in chart.left_out:
+            codes.complain(f"note: {note}")
     if not chart.rows:
         raise ResultsError(f"{folder}: {chart.why_empty or 'nothing to draw'}")
     title = group.title if asked.title is None else asked.title
@@ -129,10 +133,7 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
         "flows": asked.flows,
         "vms": asked.vms,
     }
-    chart, options = kinds.make(source, asked.chart, **given)
-    if asked.chart == "slowdown" and chart.name != "slowdown":
-        codes.complain(f"note: {chart.left_out[0]}")
-    return chart, options
+    return kinds.make(source, asked.chart, **given)
 
 
 def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Chart, dict[str, Any]]:

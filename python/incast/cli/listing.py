@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from incast import _core, _terminal
+from incast import _core, _terminal, computed
 from incast._nearest import hint
 from incast.cli import codes
 from incast.cli.command import command
@@ -49,7 +49,7 @@ WHAT = {
     "load_balancers": 'in [network], as load_balancing = "NAME"',
     "profiles": 'as profile = "NAME" of the scenario, or of its [packets]',
     "sections": "as [NAME]",
-    "tables": "of a results folder, as NAME.parquet",
+    "tables": "of a results folder, as NAME.parquet; the last four are computed by `incast results --table NAME`",
 }
 
 
@@ -116,6 +116,7 @@ def read() -> dict[str, list[Entry]]:
     catalogue: dict[str, list[Entry]] = json.loads(_core.catalogue())
     for entry in catalogue.pop("packet_profiles"):
         catalogue["profiles"].append({**entry, "source": f"packets: {entry['source']}"})
+    catalogue["tables"] += computed.catalogue()
     return catalogue
 
 

@@ -26,7 +26,8 @@ Name = Literal[Kind, "over"]
 Percentile = Literal["p50", "p95", "p99"]
 Repeated = Parameter(negative=(), consume_multiple=False)
 AtLeastOne = Parameter(validator=Number(gte=1))
-Inches = Parameter(validator=Number(gt=0, lte=100))
+Width = Parameter(validator=Number(gte=2, lte=100))
+Height = Parameter(validator=Number(gt=0, lte=100))
 
 
 def plot(
@@ -46,8 +47,8 @@ def plot(
     vms: Annotated[int | None, AtLeastOne] = None,
     over: str | None = None,
     figure: str | None = None,
-    width: Annotated[float | None, Inches] = None,
-    height: Annotated[float | None, Inches] = None,
+    width: Annotated[float | None, Width] = None,
+    height: Annotated[float | None, Height] = None,
     title: str | None = None,
 ) -> None:
     """Draw a chart of results as SVG, PDF or PNG, for a paper. Needs the extra incast[plot].
@@ -92,7 +93,7 @@ def plot(
         For over: figure on the vertical axis: slowdown_p50, slowdown_p95, slowdown_p99 (default), slowdown_mean,
         completed_share, paused_share, marks, drops, peak_queue_bytes, end_ps. For --study: id of the figure.
     width
-        Width in inches. Default: depends on the chart.
+        Width in inches, at least 2. Default: depends on the chart.
     height
         Height in inches.
     title

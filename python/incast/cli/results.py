@@ -12,8 +12,10 @@ from cyclopts.validators import Number
 
 import incast
 from incast import integrity
+from incast._nearest import hint
 from incast.cli import codes, summary
 from incast.cli.command import command
+from incast.errors import ResultsError
 
 EXAMPLES = """
 Examples:
@@ -82,6 +84,9 @@ def _chosen(found: incast.Results, table: str) -> incast.Table:
         "guarantees": found.guarantees,
         "alone": found.alone,
     }
+    if table not in computed and table not in found.tables:
+        allowed = ["slowdown", *found.tables]
+        raise ResultsError(f"{found.path} has no table `{table}`, only {', '.join(allowed)}{hint(table, allowed)}")
     return computed[table]() if table in computed else found.table(table)
 
 

@@ -296,7 +296,8 @@ def export(
 def _print(found: StudyResults, *, figures: bool = False) -> None:
     """Prints every claim, and their number by kind and verdict."""
     codes.say("\n".join(writing.terminal(found.claims, figures=figures)))
-    print(f"{writing.LEGEND}\n")
+    if any(writing.interval(check) for claim in found.claims for check in claim.checks):
+        print(f"{writing.LEGEND}\n")
     if found.tables:
         codes.say("\n".join(writing.tables(found.tables)))
     codes.say("\n".join(writing.summary(found)))

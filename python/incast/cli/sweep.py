@@ -16,6 +16,7 @@ from incast.cli import codes
 from incast.cli.command import Overrides, command
 from incast.cli.sweep_live import SweepLive
 from incast.errors import ResultsError
+from incast.sweep.text import of_unfinished
 
 EXAMPLES = """
 Examples:
@@ -120,6 +121,7 @@ def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
         codes.complain(f"{named(labels)}: {why}")
         code = codes.ENDED_BADLY
     codes.warn(warned(done))
+    codes.warn(unfinished(done))
     if not quiet:
         cpu, hops = done.cost()
         speed = f", {hops / cpu / 1e6:.1f} M packet-hops per CPU second" if cpu > 0.05 else ""
@@ -140,6 +142,12 @@ def warned(done: sweeps.Sweep) -> Iterator[str]:
         yield f"{count:,} of {runs:,} {'run' if runs == 1 else 'runs'}: {text}"
     if len(found) > WARNED:
         yield f"{len(found) - WARNED:,} more warnings of runs; `incast report {shell(done.path)}` shows all"
+
+
+def unfinished(done: sweeps.Sweep) -> Iterator[str]:
+    """A warning of runs with unfinished flows, for each reason to stop."""
+    for why, counts in done.unfinished().items():
+        yield f"{of_unfinished(counts, len(done.done), why)}; percentiles omit them"
 
 
 def by_text(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -24,7 +24,7 @@ def kind_of(file: Path) -> Kind:
         raise EnvironmentFailure(f"{file}: {error.strerror}") from None
     if not first:
         raise ComparisonError(
-            f"{file}: the file is empty: no flow completed, or no port was paused; choose with --kind: fct, pfc"
+            f"{file}: the file is empty: no flow completed, or no port was paused; choose with --kind: fct, pfc, qlen"
         )
     if first.startswith(b"time:"):
         return "qlen"

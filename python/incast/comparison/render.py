@@ -22,11 +22,14 @@ LISTED = 10
 def text(comparison: Comparison, by_flow: int) -> str:
     """The comparison as text."""
     lines = [verdict(comparison), sides(comparison), ""]
-    lines += [f"{'slowdown':<22}{HEADS[0]:>24}{HEADS[1]:>24}{HEADS[2]:>24}"]
-    lines += [f"{'up to':>14}{'flows':>8}" + 3 * "".join(f"{name:>8}" for name in PERCENTILES)]
-    for size, each in rows(comparison):
-        lines.append(f"{size:>14}{each.flows:>8,}" + "".join(f"{cell:>8}" for cell in cells(each)))
-    lines += ["", *summary(comparison)]
+    bins = list(rows(comparison))
+    if bins:
+        lines += [f"{'slowdown':<22}{HEADS[0]:>24}{HEADS[1]:>24}{HEADS[2]:>24}"]
+        lines += [f"{'up to':>14}{'flows':>8}" + 3 * "".join(f"{name:>8}" for name in PERCENTILES)]
+        for size, each in bins:
+            lines.append(f"{size:>14}{each.flows:>8,}" + "".join(f"{cell:>8}" for cell in cells(each)))
+        lines.append("")
+    lines += summary(comparison)
     largest = comparison.largest(by_flow)
     if largest:
         lines += ["", "largest differences in completion time:", ""]
@@ -40,9 +43,11 @@ def markdown(comparison: Comparison, by_flow: int) -> str:
     """The comparison as a section of a page."""
     names = [f"{side} {name}" for side in ("reference", "results", "difference (%)") for name in PERCENTILES]
     lines = [verdict(comparison), "", sides(comparison), ""]
-    lines += [table_line(["up to", "flows", *names]), table_line(["--:"] * (2 + len(names)))]
-    lines += [table_line([size, f"{each.flows:,}", *cells(each)]) for size, each in rows(comparison)]
-    lines += ["", *(f"- {line}" for line in summary(comparison))]
+    bins = [table_line([size, f"{each.flows:,}", *cells(each)]) for size, each in rows(comparison)]
+    if bins:
+        heads = ["up to", "flows", *names]
+        lines += [table_line(heads), table_line(["--:"] * len(heads)), *bins, ""]
+    lines += [*(f"- {line}" for line in summary(comparison))]
     largest = comparison.largest(by_flow)
     if largest:
         lines += ["", table_line(["flow", "completion time"]), table_line(["---", "---"])]
@@ -106,7 +111,8 @@ def verdict(comparison: Comparison) -> str:
     found = comparison.summary
     first = comparison.first
     if first is None:
-        text = f"identical: all {found.matched:,} flows finish at the same time"
+        flows = "the only flow finishes" if found.matched == 1 else f"all {found.matched:,} flows finish"
+        text = f"identical: {flows} at the same time"
         if alone := found.reference_only + found.results_only:
             text += f"; {counted(alone, 'flow is', 'flows are')} on one side only"
     else:

@@ -75,10 +75,12 @@ class Packer:
         """A group with all its scenarios."""
         variations = []
         rows: list[tuple[Any, ...]] = []
+        unfinished: list[int] = []
         for variation in group.variations:
             variations.append({"values": variation.values, **self.variation(variation.source, self.few(group))})
             if group.columns:
                 rows += rows_of(variation.values, variation.source)
+                unfinished += variation.source.unfinished.values()
             variation.source.close()
             self.progress()
         packed: Json = {
@@ -91,7 +93,7 @@ class Packer:
         }
         if group.columns:
             names = [column["name"] for column in group.columns]
-            packed["over"] = self.chart(of_rows(names, rows, packed["schemes"]))
+            packed["over"] = self.chart(of_rows(names, rows, packed["schemes"], unfinished))
         return packed
 
     def variation(self, source: Source, few: bool) -> Json:

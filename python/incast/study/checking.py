@@ -280,7 +280,8 @@ class _Claims:
         if not all(map(math.isfinite, bounds if isinstance(bounds, list) else [bounds])):
             raise document.wrong(f"{field}.{given[0]}", f"`{bounds}` is no bound", allowed="finite numbers")
         if check.between is not None and (len(check.between) != 2 or check.between[0] > check.between[1]):
-            raise document.wrong(f"{field}.between", "these are no bounds", allowed="two numbers, the lower first")
+            why = "the lower bound must be first" if len(check.between) == 2 else f"{len(check.between)} bounds, not 2"
+            raise document.wrong(f"{field}.between", why, allowed="two numbers, the lower first")
         self._tolerance(field, check)
 
     def _tolerance(self, field: str, check: Check) -> None:

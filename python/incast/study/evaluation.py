@@ -106,7 +106,8 @@ def _figures_of(found: StudyResults, drawn: Mapping[str, str]) -> Iterator[str]:
             yield from [", ".join(f"{name} {found.claims[name].verdict}" for name in figure.claims), ""]
         if figure.id in drawn:
             yield from [f"![{figure.title}]({drawn[figure.id]})", ""]
-        sources = [chart.published_source for chart in figure.charts if chart.published and chart.published_source]
+        charts = (chart for chart in figure.charts if chart.published and chart.published_source)
+        sources = dict.fromkeys(chart.published_source for chart in charts)
         yield from (f"Published values (hollow marks): {source}.\n" for source in sources)
         for table in figure.tables:
             yield from [*table_rows(table), ""]

@@ -39,7 +39,11 @@ class Expectation:
         if check.about is None:
             raise ValueError("a check without an expectation")
         within = tolerance(check.about, check.tolerance)
-        wording = f"{check.about:.6g} ± {check.tolerance}".replace("%", " %").replace("  %", " %")
+        wording = (
+            f"{check.about:.6g} ± {check.tolerance}".replace("%", " %").replace("  %", " %")
+            if within
+            else f"{check.about:.6g}"
+        )
         return cls(check.about - within, check.about + within, "about", ratio, wording)
 
     def text(self, unit: str) -> str:

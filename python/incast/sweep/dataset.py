@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from incast import _companions, _database, _input, declared
 from incast._database import PARQUET_FILE, quoted
+from incast._nearest import hint
 from incast.errors import DamagedError, EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
 from incast.results import Results, open_results
@@ -109,9 +110,14 @@ class Sweep:
         """The failed runs, with their errors."""
         return tuple(run for run in self.runs if run.state == "failed")
 
-    def results(self, run: Run) -> Results:
-        """The results folder of a finished run."""
-        return open_results(self.path / RUNS / run.key)
+    def results(self, run: Run | str) -> Results:
+        """The results folder of a finished run, or of its key."""
+        if isinstance(run, Run):
+            return open_results(self.path / RUNS / run.key)
+        keys = [each.key for each in self.done]
+        if run not in keys:
+            raise ResultsError(f"{self.path} has no finished run `{run}`{hint(run, keys)}")
+        return open_results(self.path / RUNS / run)
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files of a table, one for each finished run."""
@@ -181,6 +187,17 @@ class Sweep:
             scheme = self._scheme(run)
             failures = (*declared.bad_stop(scheme), *declared.above_0(scheme, "failure"))
             found += [(run.label, why) for why in failures]
+        return found
+
+    def unfinished(self) -> dict[str, list[int]]:
+        """Number of unfinished flows of each run that has some, by text of the stop; failures to stop are excluded."""
+        found: dict[str, list[int]] = {}
+        for run in self.done:
+            scheme = self._scheme(run)
+            stop = scheme["stop"]
+            count = stop["unfinished"] + stop["not_started"]
+            if count and not declared.bad_stop(scheme):
+                found.setdefault(stop["text"].partition(";")[0], []).append(count)
         return found
 
     def warnings(self) -> dict[str, int]:

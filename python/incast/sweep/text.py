@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from incast import _database
 from incast.sweep.file import Value
@@ -16,6 +16,15 @@ def shown(value: Value) -> str:
 def label(columns: Mapping[str, Value], scheme: str) -> str:
     """Label of a run, on one line."""
     return ", ".join([*(f"{name}={shown(value)}" for name, value in columns.items()), scheme])
+
+
+def of_unfinished(counts: Sequence[int], runs: int, why: str = "ended") -> str:
+    """Number of runs with unfinished flows, of so many, with the fewest and the most unfinished flows of such a run."""
+    few, most = min(counts), max(counts)
+    flows = f"{most:,} unfinished {'flow' if most == 1 else 'flows'}"
+    return f"{len(counts):,} of {runs:,} {'run' if runs == 1 else 'runs'} {why} with " + (
+        flows if few == most else f"{few:,} to {flows}"
+    )
 
 
 def literal(value: Value) -> str:

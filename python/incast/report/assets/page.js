@@ -236,6 +236,7 @@ function scaled(value, steps, last) {
 }
 
 const timeText = (value) => scaled(value, [["s", 1e12], ["ms", 1e9], ["us", 1e6], ["ns", 1e3]], "ps");
+const rateText = (value) => scaled(value, [["Tb/s", 1e12], ["Gb/s", 1e9], ["Mb/s", 1e6], ["kb/s", 1e3]], "b/s");
 const bytesText = (value) => scaled(value, [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["kB", 1e3]], "B");
 
 function showCounters() {
@@ -342,7 +343,7 @@ function busiestLinks(packed, fabric, choice) {
   const order = fabric.from.map((_, place) => place).sort((a, b) => figures[choice.measure][b] - figures[choice.measure][a] || a - b).slice(0, 8);
   const head = ["from", "to", "rate", "utilisation", "time paused", "ECN marks", "drops", "longest queue"].map((name, place) => make("th", { scope: "col", ...(place > 1 ? { class: "number" } : {}) }, name));
   const body = order.map((place) => {
-    const cells = [`${fabric.rate[place] / 1e9} Gb/s`, percent(figures.utilisation[place]), percent(figures.paused_share[place]), figures.marks[place].toLocaleString("en"), figures.drops[place].toLocaleString("en"), bytesText(figures.peak_queue_bytes[place])];
+    const cells = [rateText(fabric.rate[place]), percent(figures.utilisation[place]), percent(figures.paused_share[place]), figures.marks[place].toLocaleString("en"), figures.drops[place].toLocaleString("en"), bytesText(figures.peak_queue_bytes[place])];
     return make("tr", {}, make("th", { scope: "row" }, fabric.nodes[fabric.from[place]]), make("td", {}, fabric.nodes[fabric.to[place]]), ...cells.map((cell) => make("td", { class: "number" }, cell)));
   });
   const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));

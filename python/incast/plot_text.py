@@ -1,0 +1,133 @@
+"""Text of figures: legends, titles and labels that fit on the page, and pages that are too small for them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from incast._library import needed
+from incast.errors import ResultsError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+COLUMNS = 4
+"""Columns of a legend at most."""
+NARROW = 4.0
+"""Inches below which a figure has small text: a column of a paper is narrower."""
+SMALL = 8.0
+"""Points of small text (our choice; most templates set captions at 8 to 9)."""
+SLANT = 40
+"""Degrees of slanted labels of ticks."""
+LINE = 1.3
+"""Height of a line relative to the size of its text, with some space (our choice)."""
+BESIDE = 0.5
+"""Inches for vertical labels beside a panel (our choice)."""
+LEAST_PANEL = 0.15
+"""Inches of the smallest panel (our choice): a smaller one shows nothing."""
+
+
+def text_size(inches: float) -> dict[str, float]:
+    """Settings of the text of a figure so wide; ticks are made with them when it is drawn as well."""
+    return {"font.size": SMALL} if inches < NARROW else {}
+
+
+def add_legend(figure: Figure, handles: dict[str, Any]) -> None:
+    """A legend below the panels, in as many columns as the figure is wide enough for."""
+    most = figure.get_figwidth() * figure.dpi
+    for columns in range(min(len(handles), COLUMNS), 0, -1):
+        legend = figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=columns
+        )
+        if legend.get_window_extent(_renderer(figure)).width <= most or columns == 1:
+            break
+        legend.remove()
+    # One name may be wider than the figure.
+    for text in legend.get_texts():
+        _shorten(figure, text, most - (legend.get_window_extent(_renderer(figure)).width - _width(figure, text)))
+
+
+def add_title(figure: Figure, title: str) -> None:
+    """A title above the panels, in as many lines as it needs."""
+    most = 0.98 * figure.get_figwidth() * figure.dpi
+    above = figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
+    _break(figure, above, most)
+    _shorten(figure, above, most)
+
+
+def fit_labels(figure: Figure) -> None:
+    """Break titles and labels of axes that are longer than the axes, after the panels have their places."""
+    with fitting(figure):
+        figure.draw_without_rendering()
+    for axes in figure.axes:
+        extent = axes.get_window_extent()
+        title = axes.get_title(loc="left")
+        if title:
+            _break(figure, axes.set_title(title, loc="left", fontsize="medium"), extent.width)
+        _break(figure, axes.xaxis.label, extent.width)
+        label = axes.yaxis.label
+        label.set_rotation(0)
+        _break(figure, label, extent.height)
+        label.set_rotation(90)
+
+
+def slanted_ticks(figure: Figure | SubFigure, columns: int) -> int:
+    """Number of slanted labels that fit next to each other below a panel, with so many panels side by side."""
+    points: float = needed("matplotlib", "drawing").rcParams["font.size"]
+    panel: float = figure.bbox.width / figure.dpi / columns - BESIDE
+    return max(1, math.floor(panel * 72 * math.sin(math.radians(SLANT)) / (LINE * points)))
+
+
+@contextmanager
+def fitting(figure: Figure) -> Iterator[None]:
+    """Draws a figure in the block.
+
+    Raises:
+        ResultsError: The figure is too small for its panels and texts.
+
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="constrained_layout not applied")
+        try:
+            yield
+            sizes = [size for axes in figure.axes if axes.get_visible() for size in axes.get_window_extent().size]
+            small = min(sizes, default=math.inf) < LEAST_PANEL * figure.dpi
+        except UserWarning:
+            small = True
+    if small:
+        width, height = figure.get_size_inches()
+        raise ResultsError(
+            f"{width:.3g} x {height:.3g} inches are too small for the panels and texts of this chart: choose a larger "
+            "width or height"
+        )
+
+
+def _break(figure: Figure, text: Any, most: float) -> None:
+    """Break a text into lines of at most so many pixels; a longer word has a line of its own."""
+    lines: list[str] = []
+    for word in text.get_text().split():
+        text.set_text(" ".join([*lines[-1:], word]))
+        lines[-1:] = [text.get_text()] if lines and _width(figure, text) <= most else [*lines[-1:], word]
+    text.set_text("\n".join(lines))
+
+
+def _shorten(figure: Figure, text: Any, most: float) -> None:
+    """Cut letters off a text's end until it is at most so many pixels wide."""
+    whole = text.get_text()
+    for end in range(len(whole) - 1, 0, -1):
+        if _width(figure, text) <= most:
+            return
+        text.set_text(whole[:end].rstrip() + "…")
+
+
+def _width(figure: Figure, text: Any) -> float:
+    extent: float = text.get_window_extent(_renderer(figure)).width
+    return extent
+
+
+def _renderer(figure: Figure) -> Any:
+    """The renderer, which measures text."""
+    return needed("matplotlib.backends.backend_agg", "drawing").FigureCanvasAgg(figure).get_renderer()
