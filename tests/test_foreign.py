@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import incast
 from conftest import PATIENCE, SMALL, Command, environment, write
 from incast import _echo, _input
 from incast.comparison import reference
+from incast.sonic.document import JsonFile
 from incast.study import explaining
 from incast.sweep.folder import read_index
 
@@ -88,9 +90,24 @@ def test_python_reads_regular_files_alone(tmp_path: Path) -> None:
         file.truncate(_input.DOCUMENT + 1)
     with pytest.raises(incast.ScenarioError, match="it has more than 67 MB"):
         _input.read_text(large, incast.ScenarioError)
+    with pytest.raises(incast.ScenarioError, match="it has more than 67 MB"):
+        JsonFile(large)
     large.write_bytes(b"a\nb\xff")
     with pytest.raises(incast.ScenarioError, match="large:2:2: not UTF-8 text: byte 0xff"):
         _input.read_text(large, incast.ScenarioError)
+
+
+def test_reading_takes_memory_for_the_file_alone(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_bytes(b"x" * 3_000_000)
+    tracemalloc.start()
+    try:
+        assert _input.read_bytes(file, incast.ApplicationError) == file.read_bytes()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Two copies of the file, and one piece.
+    assert peak < 10_000_000
 
 
 def test_the_index_of_a_sweep_is_a_regular_file(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ DOCUMENT: int = _core.DOCUMENT
 """Bytes of the largest document, such as a scenario, an index or explanations."""
 LARGE: int = _core.LARGE
 """Bytes of the largest file of another program, such as a trace."""
+PIECE = 1 << 20
+"""Bytes of one read."""
 KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a named pipe"),
@@ -55,12 +57,14 @@ def opened(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> Bi
 
 def read_bytes(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> bytes:
     """The bytes of a file; raises like `opened`."""
+    content = bytearray()
     with opened(path, refused, most) as file:
-        # One byte more than is allowed tells a file that grows.
-        content = file.read(most + 1)
+        # Python reserves memory for the whole of a read, and a file can grow.
+        while len(content) <= most and (piece := file.read(PIECE)):
+            content += piece
     if len(content) > most:
         raise refused(_larger(path, most))
-    return content
+    return bytes(content)
 
 
 def read_text(path: str | PathLike[str], refused: Refused, most: int = DOCUMENT) -> str:
