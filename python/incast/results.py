@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from incast import _core, declared
 from incast._nearest import keywords
-from incast.integrity import reading
+from incast.errors import DamagedError
+from incast.integrity import damaged, reading
 from incast.table import Table
 
 if TYPE_CHECKING:
@@ -112,13 +114,23 @@ class Results:
 
     def _slowdown(self, groups: Sequence[tuple[str, Sequence[str]]] | None, **options: Any) -> Table:
         """Slowdowns of groups of labels, each with a name; a group of none has all flows."""
-        with reading(self.path):
+        with self._reading_flows():
             return Table(self._folder.slowdown(json.dumps(options), groups), "slowdown")
 
     def slowdown_text(self, *, bins: int = 20) -> str:
         """Slowdowns as text: schemes side by side, a block for each label."""
-        with reading(self.path):
+        with self._reading_flows():
             return self._folder.slowdown_text(json.dumps({"bins": bins}))
+
+    @contextmanager
+    def _reading_flows(self) -> Iterator[None]:
+        try:
+            with reading(self.path):
+                yield
+        except DamagedError as error:
+            from incast import _tables
+
+            raise _tables.explained(error, self) from None
 
     def plot(
         self,
@@ -209,4 +221,7 @@ class Results:
 def open_results(path: str | PathLike[str]) -> Results:
     """Open a results folder."""
     with reading(Path(path)):
-        return Results(_core.Folder.open(fspath(path)))
+        results = Results(_core.Folder.open(fspath(path)))
+    if not results.manifest["schemes"]:
+        raise damaged(f"{results.path / 'manifest.json'} is damaged: it has no scheme", results.path)
+    return results

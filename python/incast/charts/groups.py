@@ -120,8 +120,6 @@ def read_results(folder: Path) -> Group:
     """A results folder as a group of one scenario."""
     results = incast.open(folder)
     source = Source([results])
-    if not source.schemes:
-        raise ResultsError(f"{folder / 'manifest.json'}: no scheme was simulated")
     return Group(folder.resolve().name, source.title, folder, (Variation((), source),))
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import _tables
 from incast._nearest import hint
 from incast.errors import ComparisonError, EnvironmentFailure, ResultsError
 from incast.results import Results
@@ -45,6 +46,12 @@ def reading(file: Path) -> Iterator[None]:
         raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if it is damaged, run the scenario again") from None
 
 
+def check(connection: duckdb.DuckDBPyConnection, results: Results, table: str) -> None:
+    """Raise `ResultsError` for a table with other columns or values than the simulator writes."""
+    with reading(results.path / f"{table}.parquet"):
+        _tables.check(connection, results, [table])
+
+
 def row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
     """The row of a query that always has one."""
     found = connection.execute(query).fetchone()
@@ -58,6 +65,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
     Hosts of an ns-3 topology are named `h` and the number of the node; hosts of other fabrics have their own number.
     """
     file = results.path / FLOWS
+    check(connection, results, "flows")
     with reading(file):
         named = connection.execute(
             "SELECT bool_and(regexp_full_match(name, 'h[0-9]+')) FROM "

@@ -58,6 +58,8 @@ def connect(results: Results, scheme: str, *tables: str) -> duckdb.DuckDBPyConne
     """Open a connection with the table `ports`: node, interface from 1, and whether a switch, as ns-3 numbers them."""
     files = {name: results.path / f"{name}.parquet" for name in ("ports", *tables)}
     connection = _database.connect(files.values())
+    for table in files:
+        match.check(connection, results, table)
     with match.reading(files["ports"]):
         connection.execute(
             """
