@@ -81,15 +81,13 @@ class NameNotUtf8Error(ResultsError):
 
 def utf8(path: str | PathLike[str]) -> str:
     """A path as text for DuckDB, which reads UTF-8 only."""
-    text = os.fspath(path)
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        shown = ascii(text).strip("'\"")
+        return os.fsencode(path).decode("utf-8")
+    except UnicodeDecodeError:
+        shown = ascii(os.fspath(path)).strip("'\"")
         raise NameNotUtf8Error(
             f"error: DuckDB cannot open {shown}: the name is not valid UTF-8\n = allowed: names in UTF-8; rename it"
         ) from None
-    return text
 
 
 def quoted(name: str) -> str:

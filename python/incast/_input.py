@@ -36,6 +36,15 @@ Refused = Callable[[str], IncastError]
 """Makes the error for a file that is not read."""
 
 
+def of_core(path: str | PathLike[str]) -> Path:
+    """A path that the core returns. It decodes UTF-8, where Python uses the encoding of the locale."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return Path(os.fsdecode(fspath(path).encode("utf-8")))
+    return Path(path)
+
+
 def opened(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> BinaryIO:
     """Open a regular file of at most `most` bytes.
 

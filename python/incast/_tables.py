@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incast import _database, declared
-from incast._database import quoted
+from incast._database import quoted, utf8
 from incast._echo import word
 from incast.errors import DamagedError
 from incast.integrity import damaged
@@ -60,7 +60,7 @@ def check(connection: duckdb.DuckDBPyConnection, results: Results, tables: Itera
     """
     schemes = list(results.manifest["schemes"])
     for name in (each for each in tables if each in results.tables and each in declared.tables()):
-        if why := _Checked(connection, str(_file(results, name)), name).damage(schemes):
+        if why := _Checked(connection, utf8(_file(results, name)), name).damage(schemes):
             raise _damaged(results, name, why)
 
 

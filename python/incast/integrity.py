@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast import _core
+from incast import _core, _input
 from incast._echo import shell
 from incast.errors import DamagedError, translated
 
@@ -67,8 +67,8 @@ def check(folder: Path) -> Checked:
             tables, found = _core.Folder.verify(folder)
     except DamagedError as error:
         file, _, why = str(error).partition(" is damaged: ")
-        return Checked(0, (Damage(Path(file), why),))
-    return Checked(tables, tuple(Damage(Path(file), why) for file, why in found))
+        return Checked(0, (Damage(_input.of_core(file), why),))
+    return Checked(tables, tuple(Damage(_input.of_core(file), why) for file, why in found))
 
 
 def check_finished(folders: Sequence[Path]) -> list[str | None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from incast import _core, declared
+from incast import _core, _input, declared
 from incast._nearest import keywords
 from incast.errors import DamagedError
 from incast.integrity import damaged, reading
@@ -41,7 +41,7 @@ class Results:
         self._folder = folder
         self._keep = keep
         self._tables: dict[str, Table] = {}
-        self.path = Path(folder.path)
+        self.path = _input.of_core(folder.path)
         """The folder."""
         self.manifest: dict[str, Any] = json.loads(folder.manifest())
         """Version, machine, run times, and counts and stop reason of each scheme: `manifest.json`."""
@@ -73,7 +73,7 @@ class Results:
 
         with reading(self.path):
             core = self._folder.scenario()
-        return of_core(core, Path(self._folder.scenario_dir))
+        return of_core(core, _input.of_core(self._folder.scenario_dir))
 
     @property
     def tables(self) -> tuple[str, ...]:

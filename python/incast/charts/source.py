@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _database, _input, _tables
-from incast._database import literal, quoted
+from incast._database import literal, quoted, utf8
 from incast._quantity import picoseconds
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
@@ -137,7 +137,7 @@ class Source:
             for each in self.results:
                 _tables.check(connection, each, each.tables)
             for table, files in tables.items():
-                these = ", ".join(literal(str(file)) for file in files)
+                these = ", ".join(literal(utf8(file)) for file in files)
                 connection.execute(f"create view {quoted(table)} as from read_parquet([{these}], union_by_name = true)")
         except (duckdb.Error, UnicodeDecodeError) as error:
             connection.close()

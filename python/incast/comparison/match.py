@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _tables
+from incast._database import utf8
 from incast._nearest import hint
 from incast.errors import ComparisonError, EnvironmentFailure, ResultsError
 from incast.results import Results
@@ -70,7 +71,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
         named = connection.execute(
             "SELECT bool_and(regexp_full_match(name, 'h[0-9]+')) FROM "
             "(SELECT src_name AS name FROM read_parquet($file) UNION SELECT dst_name FROM read_parquet($file))",
-            {"file": str(file)},
+            {"file": utf8(file)},
         ).fetchone()
         number = "{}_name[2:]::BIGINT" if named and named[0] else "{}::BIGINT"
         connection.execute(
@@ -80,7 +81,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
                    size_bytes, start_ps, fct_ps, ideal_hpcc_ps
             FROM read_parquet($file) WHERE scheme = $scheme
             """,
-            {"file": str(file), "scheme": scheme},
+            {"file": utf8(file), "scheme": scheme},
         )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _database
+from incast._database import utf8
 from incast.charts.source import read_scenario
 from incast.comparison import match
 from incast.results import Results
@@ -67,7 +68,7 @@ def connect(results: Results, scheme: str, *tables: str) -> duckdb.DuckDBPyConne
             SELECT DISTINCT port, node, local_port + 1 AS interface, node_name, peer_name, tier > 0 AS switch
             FROM read_parquet($file) WHERE scheme = $scheme
             """,
-            {"file": str(files["ports"]), "scheme": scheme},
+            {"file": utf8(files["ports"]), "scheme": scheme},
         )
     return connection
 

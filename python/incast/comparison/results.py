@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from incast._database import utf8
 from incast.comparison import match
 from incast.errors import ComparisonError
 from incast.results import Results
@@ -47,7 +48,7 @@ def read(connection: duckdb.DuckDBPyConnection, reference: Results, scheme: str)
                    ideal_hpcc_ps AS ideal_ps
             FROM read_parquet($file) WHERE scheme = $scheme AND NOT backlogged
             """,
-            {"file": str(file), "scheme": scheme},
+            {"file": utf8(file), "scheme": scheme},
         )
 
 
@@ -62,7 +63,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
             SELECT flow, src, dst, src_name, dst_name, sport, dport, size_bytes, start_ps, fct_ps, ideal_hpcc_ps
             FROM read_parquet($file) WHERE scheme = $scheme AND NOT backlogged
             """,
-            {"file": str(file), "scheme": scheme},
+            {"file": utf8(file), "scheme": scheme},
         )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from incast import _companions, _database, _input, declared
-from incast._database import PARQUET_FILE, quoted
+from incast._database import PARQUET_FILE, quoted, utf8
 from incast.errors import DamagedError, EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
 from incast.results import Results, open_results
@@ -151,7 +151,7 @@ class Sweep:
         for table, files in found.items():
             if not files:
                 continue
-            names = ", ".join(literal(str(file)) for file in files)
+            names = ", ".join(literal(utf8(file)) for file in files)
             try:
                 connection.execute(f"create view {table} as select * from read_parquet([{names}])")
             except (duckdb.Error, UnicodeDecodeError) as error:  # the second where an error quotes a damaged file
@@ -262,7 +262,7 @@ def write_runs(path: Path) -> None:
     try:
         with _database.connect([partial]) as connection:
             sweep._add_runs(connection)
-            connection.execute(f"copy runs to {literal(str(partial))} ({PARQUET_FILE})")
+            connection.execute(f"copy runs to {literal(utf8(partial))} ({PARQUET_FILE})")
         partial.replace(path / "runs.parquet")
     except (duckdb.Error, OSError) as error:
         partial.unlink(missing_ok=True)
