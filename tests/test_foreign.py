@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import incast
-from conftest import PATIENCE, SMALL, Command, environment, write
+from conftest import PATIENCE, ROOT, SMALL, Command, environment, write
 from incast import _echo, _input
 from incast.comparison import reference
 from incast.sonic.document import JsonFile
@@ -116,6 +116,46 @@ def test_the_index_of_a_sweep_is_a_regular_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / INDEX)
     with pytest.raises(incast.ResultsError):
         read_index(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "command_line"),
+    [
+        ("study/explanations.md", ("study", "show", "study")),
+        ("study/claims.toml", ("study", "show", "study")),
+        ("study/load.toml", ("study", "show", "study")),
+        ("study/study.json", ("study", "show", "study")),
+        ("run/manifest.json", ("report", "run")),
+        ("run/manifest.json", ("results", "run", "--verify")),
+        ("swept/sweep.json", ("report", "swept")),
+        ("swept/sweep.json", ("sweep", "sweep.toml", "-o", "swept")),
+    ],
+)
+def test_a_pipe_in_a_folder_is_no_missing_file(
+    name: str, command_line: tuple[str, ...], tmp_path: Path, command: Command
+) -> None:
+    shutil.copytree(ROOT / "tests" / "data" / "study", tmp_path / "study")
+    write(tmp_path, SMALL)
+    write(tmp_path, 'scenario = "scenario.toml"\n', "sweep.toml")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    done = command(*command_line)
+    assert done.returncode == 2
+    assert name.rpartition("/")[2] in done.stderr
+    assert "it is a named pipe" in done.stderr
+
+
+def test_a_pipe_among_the_tables_of_a_sweep_is_damage(tmp_path: Path, command: Command) -> None:
+    write(tmp_path, SMALL)
+    assert command("sweep", write(tmp_path, 'scenario = "scenario.toml"\n', "sweep.toml"), "-o", "out").returncode == 0
+    file = next((tmp_path / "out" / "runs").glob("*/flows.parquet"))
+    file.unlink()
+    os.mkfifo(file)
+    done = command("results", "out", "--verify")
+    assert done.returncode == 2
+    assert "flows.parquet is damaged: it cannot be read: " in done.stderr
+    assert "it is a named pipe" in done.stderr
 
 
 def test_more_flows_than_the_memory_holds_are_refused(tmp_path: Path, command: Command) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from io import BufferedReader
 from os import PathLike, fspath
 from pathlib import Path
-from typing import BinaryIO
 
 from incast import _core
 from incast._echo import visible
@@ -36,6 +36,11 @@ Refused = Callable[[str], IncastError]
 """Makes the error for a file that is not read."""
 
 
+def exists(path: Path) -> bool:
+    """True if a folder has this name, also of a pipe, a device or a broken link, which a reader then reports."""
+    return os.path.lexists(path)
+
+
 def of_core(path: str | PathLike[str]) -> Path:
     """A path that the core returns. It decodes UTF-8, where Python uses the encoding of the locale."""
     try:
@@ -45,7 +50,7 @@ def of_core(path: str | PathLike[str]) -> Path:
     return Path(path)
 
 
-def opened(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> BinaryIO:
+def opened(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> BufferedReader:
     """Open a regular file of at most `most` bytes.
 
     Raises:

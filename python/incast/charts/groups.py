@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import incast
+from incast import _input
 from incast._nearest import hint
 from incast.charts.source import Source
 from incast.errors import ResultsError
@@ -100,7 +101,7 @@ def read(folders: Sequence[Path]) -> Material:
 
 def kind_of(folder: Path) -> str:
     """The file that identifies the kind of a folder."""
-    kind = next((name for name in KINDS if (folder / name).is_file()), None)
+    kind = next((name for name in KINDS if _input.exists(folder / name)), None)
     if kind is not None:
         return kind
     if not folder.exists():

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 import incast
-from incast import _terminal
+from incast import _input, _terminal
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.command import WORKERS, whole
@@ -246,7 +246,7 @@ def show(
         Output format.
 
     """
-    if directory is None and not (Path(study) / results.MANIFEST).is_file():
+    if directory is None and not _input.exists(Path(study) / results.MANIFEST):
         chosen = incast.load_study(study)
         codes.say(json.dumps(tree(chosen), indent=2) if format == "json" else "\n".join(description(chosen)))
         return
