@@ -150,6 +150,13 @@ def test_file_that_is_not_there(command: Command, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("output", ["", ".", "/", "a/.."])
+def test_a_results_folder_without_a_name(output: str, command: Command, small: Path) -> None:
+    done = command("run", small, "-o", output, "--overwrite")
+    assert done.returncode == 2
+    assert done.stderr == f"error: {Path(output)} cannot become a results folder: it has no name; name a new folder\n"
+
+
 def test_file_that_is_no_text(command: Command, tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_bytes(b"\xff\xfe\x00seed")
     done = command("run", "scenario.toml")
