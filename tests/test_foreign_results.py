@@ -101,6 +101,16 @@ def test_every_table_is_checked(folder: Path, command: Command) -> None:
     assert f"{folder}/ports.parquet is damaged: column peer_name is BIGINT, must be VARCHAR; run" in done.stderr
 
 
+@pytest.mark.parametrize(("table", "missing"), [("ports", "paused_ps"), ("pauses", "scheme")])
+def test_a_missing_column_is_named(table: str, missing: str, folder: Path, command: Command) -> None:
+    rewrite(folder, table, lambda found: found.drop_columns([missing]))
+    done = command("results", folder)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"error: {folder}/{table}.parquet is damaged: column {missing} is missing; run the scenario again\n"
+    )
+
+
 def test_a_table_that_another_program_has_written_is_no_damage_but_for_slowdowns(
     folder: Path, command: Command
 ) -> None:

@@ -6,6 +6,7 @@ Checksums find damage by accident. A folder of a stranger can have right checksu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,20 @@ def checked(results: Results, name: str) -> Table:
     return table
 
 
+def incomplete(results: Results) -> DamagedError | None:
+    """The error for the first column that a table lacks, if any: a query with it fails."""
+    files = {name: _file(results, name) for name in results.tables if name in declared.tables()}
+    import duckdb
+
+    with _database.connect(files.values()) as connection, suppress(duckdb.Error):
+        for name, file in files.items():
+            there = connection.execute("describe from read_parquet(?)", [utf8(file)]).fetchall()
+            names = {row[0] for row in there}
+            if missing := next((column for column in declared.tables()[name].columns if column not in names), None):
+                return _damaged(results, name, f"column {missing} is missing")
+    return None
+
+
 def explained(error: DamagedError, results: Results) -> DamagedError:
     """The core's error about the columns of `flows`, which does not name the column, with its name and type."""
     found = {column.name: column.type for column in results.table("flows").columns}
@@ -90,8 +105,15 @@ def explained(error: DamagedError, results: Results) -> DamagedError:
 
 
 def _check_alone(results: Results, table: str) -> None:
+    import duckdb
+
     with _database.connect([_file(results, table)]) as connection:
-        check(connection, results, [table])
+        try:
+            check(connection, results, [table])
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error as error:
+            raise _damaged(results, table, _database.reason(error)) from None
 
 
 def _file(results: Results, table: str) -> Path:

@@ -155,6 +155,8 @@ class Source:
         for each in self.results:
             for damage in check(each.path).damage:
                 return damaged(str(damage), each.path)
+            if found := _tables.incomplete(each):
+                return found
         return ResultsError(f"cannot read the tables: {error}")
 
 
