@@ -94,7 +94,7 @@ def utf8(path: str | PathLike[str]) -> str:
         ) from None
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """The first line of an error of DuckDB; of an asynchronous write, which has JSON, the message alone."""
     line = str(error).partition("\n")[0]
     found = MESSAGE.search(line)
