@@ -61,7 +61,11 @@ def check(connection: duckdb.DuckDBPyConnection, results: Results, tables: Itera
     """
     schemes = list(results.manifest["schemes"])
     for name in (each for each in tables if each in results.tables and each in declared.tables()):
-        if why := _Checked(connection, utf8(_file(results, name)), name).damage(schemes):
+        table = _Checked(connection, utf8(_file(results, name)), name)
+        why = table.wrong_type()
+        if why is None and results.manifest["tables"][name]["rows"]:
+            why = table.wrong_value(schemes)
+        if why:
             raise _damaged(results, name, why)
 
 
@@ -133,32 +137,36 @@ class _Checked:
         self.types: dict[str, str] = {name: type_ for name, type_, *_ in described}
         self.known = [column for column in declared.tables()[table].columns.values() if column.name in self.types]
         """Columns that the file has. Those of later versions can be missing."""
-        found = connection.execute("select name from parquet_schema(?) where repetition_type <> 'REQUIRED'", [file])
-        self.optional = {name for (name,) in found.fetchall()}
-        """Columns in which the format of the file permits missing values."""
 
-    def damage(self, schemes: Sequence[str]) -> str | None:
-        """The first damage, if any."""
+    def wrong_type(self) -> str | None:
+        """The first column of another type, if any."""
         for column in self.known:
             if self.types[column.name] != TYPES[column.kind]:
                 return f"column {column.name} is {self.types[column.name]}, must be {TYPES[column.kind]}"
+        return None
+
+    def wrong_value(self, schemes: Sequence[str]) -> str | None:
+        """The first wrong value, if any."""
         rules = dict(self._rules())
-        if rules:
-            found = self.connection.execute(f"select {', '.join(rules)} from read_parquet(?)", [self.file]).fetchone()
-            for why, holds in zip(rules.values(), found or (), strict=False):
-                if holds:
-                    return why
-        if "scheme" not in self.types:
-            return None
-        there = self.connection.execute("select distinct scheme from read_parquet(?) order by scheme", [self.file])
-        other = next((name for (name,) in there.fetchall() if name not in schemes), None)
+        named = "list(distinct scheme order by scheme)" if "scheme" in self.types else "[]"
+        query = f"select {', '.join([named, *rules])} from read_parquet(?)"
+        there, *found = self.connection.execute(query, [self.file]).fetchall()[0]
+        if why := next((why for why, holds in zip(rules.values(), found, strict=True) if holds), None):
+            return why
+        other = next((name for name in there or () if name not in schemes), None)
         return f"column scheme has `{word(other)}`, which is no scheme of manifest.json" if other is not None else None
+
+    def _optional(self) -> set[str]:
+        """Columns in which the format of the file permits missing values."""
+        query = "select name from parquet_schema(?) where repetition_type <> 'REQUIRED'"
+        return {name for (name,) in self.connection.execute(query, [self.file]).fetchall()}
 
     def _rules(self) -> Iterator[tuple[str, str]]:
         """Conditions in SQL that hold for damaged tables alone, each with its text."""
+        optional = self._optional()
         for column in self.known:
             name = quoted(column.name)
-            if not column.nullable and column.name in self.optional:
+            if not column.nullable and column.name in optional:
                 yield f"bool_or({name} is null)", f"column {column.name} has missing values"
             if column.kind == "f64":
                 yield f"bool_or(not isfinite({name}))", f"column {column.name} has a value that is not a finite number"
