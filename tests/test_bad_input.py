@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cyclopts import App
 
 from conftest import SMALL, Command, write
+from incast.cli import commands
 
 STAR = "[fabric.star]\nhosts = 4\n"
 SCHEME = '[scheme.DCQCN]\ncontrol = "dcqcn"\n'
@@ -147,6 +150,13 @@ def test_file_that_is_not_there(command: Command, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("output", ["", ".", "/", "a/.."])
+def test_a_results_folder_without_a_name(output: str, command: Command, small: Path) -> None:
+    done = command("run", small, "-o", output, "--overwrite")
+    assert done.returncode == 2
+    assert done.stderr == f"error: {Path(output)} cannot become a results folder: it has no name; name a new folder\n"
+
+
 def test_file_that_is_no_text(command: Command, tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_bytes(b"\xff\xfe\x00seed")
     done = command("run", "scenario.toml")
@@ -183,6 +193,46 @@ def test_command_line(command: Command, arguments: list[str]) -> None:
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
+
+
+def commands_of(app: App) -> Iterator[App]:
+    """An app and its commands."""
+    yield app
+    for name in app:
+        if not name.startswith("-"):
+            yield from commands_of(app[name])
+
+
+def test_every_whole_number_has_an_upper_bound() -> None:
+    # The command checks code points itself.
+    options = {
+        (app.name, argument.names[0]): argument.parameter.validator
+        for app in commands_of(commands.app)
+        if app.default_command is not None
+        for argument in app.assemble_argument_collection(parse_docstring=False)
+        if "int" in re.findall(r"\w+", str(argument.hint)) and argument.names[0] != "--dscp"
+    }
+    assert len(options) > 20
+    for option, validators in options.items():
+        assert isinstance(validators, tuple), option
+        assert validators, option
+        with pytest.raises(ValueError, match=r"Must be <= \d+"):
+            validators[0](int, 10**20)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "a.toml", "--threads"),
+        ("results", "a", "--limit"),
+        ("deadlock", "check", "a.toml", "--failures"),
+    ],
+    ids=" ".join,
+)
+def test_a_whole_number_above_its_bound_is_named(arguments: tuple[str, ...], command: Command) -> None:
+    done = command(*arguments, 10**20)
+    assert done.returncode == 2
+    assert f'Invalid value "100000000000000000000" for {arguments[-1]}. Must be <= ' in done.stderr
 
 
 def test_results_that_are_none(command: Command, tmp_path: Path, results: Path) -> None:

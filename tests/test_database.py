@@ -21,6 +21,15 @@ LINE = 9
 """Line of the SQL of the metric `hosts` in claims.toml of the study."""
 
 
+def test_the_reason_of_a_failed_write_is_no_json() -> None:
+    json = (
+        r'{"exception_type":"IO","exception_message":"Could not write file \"a.parquet\": File too large","errno":"27"}'
+    )
+    error = duckdb.IOException(f"IO Error: Async write failed for range [offset=1484, size=3520]: {json}")
+    assert _database.reason(error) == 'Could not write file "a.parquet": File too large'
+    assert _database.reason(duckdb.IOException("IO Error: No space\nmore")) == "IO Error: No space"
+
+
 def test_one_module_opens_duckdb() -> None:
     opens = re.compile(r"duckdb\.(connect|sql|query|execute|from_\w+|read_\w+|default_connection)\b|from duckdb import")
     found = {

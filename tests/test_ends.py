@@ -252,6 +252,16 @@ def test_the_c_locale(run: Run, tmp_path: Path) -> None:
     assert b"set PYTHONUTF8=1" in done.stderr
 
 
+def test_names_of_folders_in_the_c_locale(run: Run, small: Path) -> None:
+    plain = {**environment(), **C_LOCALE}
+    out = "é".encode()
+    assert run(*INCAST, "run", small, "-o", out, "-q", env=plain).returncode == 0
+    for command in (("results", out), ("compare", out, "--scheme", "HPCC", "--with", "DCQCN")):
+        done = run(*INCAST, *command, env=plain)
+        assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\nfindings" in run(*INCAST, "results", out, env=plain).stdout
+
+
 def test_an_argument_that_is_not_utf_8(run: Run, small: Path) -> None:
     done = run(*INCAST, "show", small, "--set", b'title="\xff"')
     assert (done.returncode, done.stdout) == (2, b"")

@@ -7,14 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import PATIENCE, SMALL, Command, environment, write
+from conftest import PATIENCE, ROOT, SMALL, Command, environment, write
 from incast import _echo, _input
 from incast.comparison import reference
+from incast.sonic.document import JsonFile
 from incast.study import explaining
 from incast.sweep.folder import read_index
 
@@ -88,9 +90,24 @@ def test_python_reads_regular_files_alone(tmp_path: Path) -> None:
         file.truncate(_input.DOCUMENT + 1)
     with pytest.raises(incast.ScenarioError, match="it has more than 67 MB"):
         _input.read_text(large, incast.ScenarioError)
+    with pytest.raises(incast.ScenarioError, match="it has more than 67 MB"):
+        JsonFile(large)
     large.write_bytes(b"a\nb\xff")
     with pytest.raises(incast.ScenarioError, match="large:2:2: not UTF-8 text: byte 0xff"):
         _input.read_text(large, incast.ScenarioError)
+
+
+def test_reading_takes_memory_for_the_file_alone(tmp_path: Path) -> None:
+    file = tmp_path / "trace.csv"
+    file.write_bytes(b"x" * 3_000_000)
+    tracemalloc.start()
+    try:
+        assert _input.read_bytes(file, incast.ApplicationError) == file.read_bytes()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Two copies of the file, and one piece.
+    assert peak < 10_000_000
 
 
 def test_the_index_of_a_sweep_is_a_regular_file(tmp_path: Path) -> None:
@@ -99,6 +116,46 @@ def test_the_index_of_a_sweep_is_a_regular_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / INDEX)
     with pytest.raises(incast.ResultsError):
         read_index(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "command_line"),
+    [
+        ("study/explanations.md", ("study", "show", "study")),
+        ("study/claims.toml", ("study", "show", "study")),
+        ("study/load.toml", ("study", "show", "study")),
+        ("study/study.json", ("study", "show", "study")),
+        ("run/manifest.json", ("report", "run")),
+        ("run/manifest.json", ("results", "run", "--verify")),
+        ("swept/sweep.json", ("report", "swept")),
+        ("swept/sweep.json", ("sweep", "sweep.toml", "-o", "swept")),
+    ],
+)
+def test_a_pipe_in_a_folder_is_no_missing_file(
+    name: str, command_line: tuple[str, ...], tmp_path: Path, command: Command
+) -> None:
+    shutil.copytree(ROOT / "tests" / "data" / "study", tmp_path / "study")
+    write(tmp_path, SMALL)
+    write(tmp_path, 'scenario = "scenario.toml"\n', "sweep.toml")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    done = command(*command_line)
+    assert done.returncode == 2
+    assert name.rpartition("/")[2] in done.stderr
+    assert "it is a named pipe" in done.stderr
+
+
+def test_a_pipe_among_the_tables_of_a_sweep_is_damage(tmp_path: Path, command: Command) -> None:
+    write(tmp_path, SMALL)
+    assert command("sweep", write(tmp_path, 'scenario = "scenario.toml"\n', "sweep.toml"), "-o", "out").returncode == 0
+    file = next((tmp_path / "out" / "runs").glob("*/flows.parquet"))
+    file.unlink()
+    os.mkfifo(file)
+    done = command("results", "out", "--verify")
+    assert done.returncode == 2
+    assert "flows.parquet is damaged: it cannot be read: " in done.stderr
+    assert "it is a named pipe" in done.stderr
 
 
 def test_more_flows_than_the_memory_holds_are_refused(tmp_path: Path, command: Command) -> None:

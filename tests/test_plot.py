@@ -353,6 +353,7 @@ def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
         (["slowdown", "--bins", "0"], "--bins"),
         (["over"], "one run; the chart"),
         (["cake"], "cdf-fct"),
+        (["slowdown", "--title", "a\x1b[31m"], r"the text `a\u001b[31m` has a control character, U+001B; allowed:"),
         (["slowdown", "-o", "a.gif"], ".svg, .pdf, .png"),
     ):
         done = command("plot", results, *wrong)

@@ -331,14 +331,24 @@ BAD = {
     "unknown column to skip": ("skip = [{ sed = 1 }]\n" + SEEDS, "skip", ("sed", "seed")),
     "all skipped": ("skip = [{}]\n" + SEEDS, None, ("no runs",)),
     "bad TOML": ("[[vary\n", "[[vary", ("]",)),
-    "no file": ("", None, ("gone.toml",)),
+    "no file": ("", "gone.toml", ("cannot read gone.toml: No such file",)),
+    "a device": ("", "/dev/zero", ("cannot read /dev/zero: it is a character device",)),
+    "empty name": (axis('name = ""\npath = "seed"\nvalues = [1]'), "name", ("the name is empty",)),
+    "too many runs": (
+        # 100^4 = 10^8 combinations, of which the first three axes have 10^6.
+        "".join(axis(f'path = "workload[{at}].x"\nname = "n{at}"\nvalues = {[*range(100)]}') for at in range(4)),
+        "[[vary]]",
+        ("the axes have 100,000,000 combinations of values", "= allowed: at most 1,000,000"),
+    ),
 }
+NO_SCENARIO = {"no file": "gone.toml", "a device": "/dev/zero"}
+"""Cases without the usual scenario, with the one that they name."""
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_file(command: Command, tmp_path: Path, case: str) -> None:
     text, at, says = BAD[case]
-    text = (HEAD if case != "no file" else 'scenario = "gone.toml"\n') + text
+    text = (f'scenario = "{NO_SCENARIO[case]}"\n' if case in NO_SCENARIO else HEAD) + text
     write(tmp_path, SMALL)
     write(tmp_path, text, "sweep.toml")
     message = refused(command, tmp_path, "sweep.toml", "-o", "out")

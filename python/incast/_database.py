@@ -6,7 +6,9 @@ that incast names: no other file, no address, no extension, and its settings can
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -33,6 +35,8 @@ LAST = (
     "SET lock_configuration = true",
 )
 """Statements of every connection, in this order, after its files are known."""
+MESSAGE = re.compile(r'"exception_message":("(?:[^"\\]|\\.)*")')
+"""The message in the JSON of an error."""
 
 
 def connect(
@@ -81,15 +85,20 @@ class NameNotUtf8Error(ResultsError):
 
 def utf8(path: str | PathLike[str]) -> str:
     """A path as text for DuckDB, which reads UTF-8 only."""
-    text = os.fspath(path)
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        shown = ascii(text).strip("'\"")
+        return os.fsencode(path).decode("utf-8")
+    except UnicodeDecodeError:
+        shown = ascii(os.fspath(path)).strip("'\"")
         raise NameNotUtf8Error(
             f"error: DuckDB cannot open {shown}: the name is not valid UTF-8\n = allowed: names in UTF-8; rename it"
         ) from None
-    return text
+
+
+def reason(error: BaseException) -> str:
+    """The first line of an error of DuckDB; of an asynchronous write, which has JSON, the message alone."""
+    line = str(error).partition("\n")[0]
+    found = MESSAGE.search(line)
+    return str(json.loads(found[1])) if found else line
 
 
 def quoted(name: str) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from io import BufferedReader
 from os import PathLike, fspath
 from pathlib import Path
-from typing import BinaryIO
 
 from incast import _core
 from incast._echo import visible
@@ -20,6 +20,8 @@ DOCUMENT: int = _core.DOCUMENT
 """Bytes of the largest document, such as a scenario, an index or explanations."""
 LARGE: int = _core.LARGE
 """Bytes of the largest file of another program, such as a trace."""
+PIECE = 1 << 20
+"""Bytes of one read."""
 KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a named pipe"),
@@ -34,7 +36,21 @@ Refused = Callable[[str], IncastError]
 """Makes the error for a file that is not read."""
 
 
-def opened(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> BinaryIO:
+def exists(path: Path) -> bool:
+    """True if a folder has this name, also of a pipe, a device or a broken link, which a reader then reports."""
+    return os.path.lexists(path)
+
+
+def of_core(path: str | PathLike[str]) -> Path:
+    """A path that the core returns. It decodes UTF-8, where Python uses the encoding of the locale."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return Path(os.fsdecode(fspath(path).encode("utf-8")))
+    return Path(path)
+
+
+def opened(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> BufferedReader:
     """Open a regular file of at most `most` bytes.
 
     Raises:
@@ -55,12 +71,14 @@ def opened(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> Bi
 
 def read_bytes(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> bytes:
     """The bytes of a file; raises like `opened`."""
+    content = bytearray()
     with opened(path, refused, most) as file:
-        # One byte more than is allowed tells a file that grows.
-        content = file.read(most + 1)
+        # Python reserves memory for the whole of a read, and a file can grow.
+        while len(content) <= most and (piece := file.read(PIECE)):
+            content += piece
     if len(content) > most:
         raise refused(_larger(path, most))
-    return content
+    return bytes(content)
 
 
 def read_text(path: str | PathLike[str], refused: Refused, most: int = DOCUMENT) -> str:

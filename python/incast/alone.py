@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import _tables
 from incast.errors import ResultsError
 from incast.iterations import aligned
 from incast.results import Results, open_results
@@ -96,7 +97,8 @@ def _times(results: Results) -> Times:
     if "iterations" not in results.tables:
         return found
     order = list(results.manifest["schemes"])
-    for row in sorted(results.table("iterations").dicts(), key=lambda row: order.index(row["scheme"])):
+    table = _tables.checked(results, "iterations")
+    for row in sorted(table.dicts(), key=lambda row: order.index(row["scheme"])):
         time = row["compute_ps"] + row["end_ps"] - row["start_ps"]
         found.setdefault((row["scheme"], row["label"]), []).append((row["iteration"], time))
     return found

@@ -12,6 +12,22 @@ from incast import _core
 
 
 @dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    """Its name."""
+    kind: str
+    """Type of its values: `name`, `flag`, `u8`, `u16`, `u32`, `i64` or `f64`."""
+    nullable: bool
+    """True if values can be missing."""
+    unit: str
+    """Its unit; empty for names and plain numbers."""
+    description: str
+    """Meaning of a value."""
+
+
+@dataclass(frozen=True)
 class Table:
     """A table of results folders."""
 
@@ -21,8 +37,8 @@ class Table:
     """Meaning of a row."""
     condition: str | None
     """Runs that have it, such as `with tenants`; `None` for all."""
-    units: dict[str, str]
-    """Units of its columns by name; empty for names and plain numbers."""
+    columns: dict[str, Column]
+    """Its columns by name, in order."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +74,7 @@ def tables() -> dict[str, Table]:
             table["name"],
             table["description"],
             table["condition"],
-            {column["name"]: column["unit"] for column in table["columns"]},
+            {column["name"]: Column(**column) for column in table["columns"]},
         )
         for table in _read()["tables"]
     }

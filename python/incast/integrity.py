@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from incast import _core
+from incast import _core, _input
 from incast._echo import shell
-from incast.errors import DamagedError, translated
+from incast.errors import DamagedError, ResultsError, translated
 
 SUMS = "SHA256SUMS"
 """Checksums of the files of a finished run of a sweep, or cell of an analysis, in the format of `sha256sum`."""
@@ -57,9 +57,9 @@ def write_sums(folder: Path) -> None:
 
 def check(folder: Path) -> Checked:
     """Compare the files of a run or a cell with their checksums; those of `incast run` are in the manifest."""
-    if (folder / SUMS).is_file():
+    if _input.exists(folder / SUMS):
         return _check_sums(folder)
-    if not (folder / "manifest.json").is_file():
+    if not _input.exists(folder / "manifest.json"):
         # Cells of earlier versions have no checksums.
         return Checked(0, () if (folder / "rows.json").is_file() else (Damage(folder, "manifest.json is missing"),))
     try:
@@ -67,8 +67,8 @@ def check(folder: Path) -> Checked:
             tables, found = _core.Folder.verify(folder)
     except DamagedError as error:
         file, _, why = str(error).partition(" is damaged: ")
-        return Checked(0, (Damage(Path(file), why),))
-    return Checked(tables, tuple(Damage(Path(file), why) for file, why in found))
+        return Checked(0, (Damage(_input.of_core(file), why),))
+    return Checked(tables, tuple(Damage(_input.of_core(file), why) for file, why in found))
 
 
 def check_finished(folders: Sequence[Path]) -> list[str | None]:
@@ -161,8 +161,8 @@ def _check_sums(folder: Path) -> Checked:
     listed: dict[str, str] = {}
     damage = []
     try:
-        text = (folder / SUMS).read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
+        text = _input.read_text(folder / SUMS, ResultsError)
+    except (OSError, ResultsError) as error:
         return Checked(0, (Damage(folder / SUMS, _why(error)),))
     for number, line in enumerate(text.splitlines(), 1):
         if found := LINE.fullmatch(line):
@@ -175,7 +175,7 @@ def _check_sums(folder: Path) -> Checked:
     for name, expected in listed.items():
         try:
             why = None if sha256(folder / name) == expected else f"its SHA-256 is not that of {SUMS}"
-        except OSError as error:
+        except (OSError, ResultsError) as error:
             why = _why(error)
         if why is not None:
             damage.append(Damage(folder / name, why))
@@ -186,7 +186,7 @@ def _check_sums(folder: Path) -> Checked:
 
 def sha256(file: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
-    with file.open("rb") as opened:
+    with _input.opened(file, ResultsError) as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 

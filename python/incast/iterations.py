@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Literal, get_args
 
+from incast import _tables
 from incast.errors import ResultsError
 from incast.results import Results
 from incast.table import Given, Table
@@ -44,11 +45,10 @@ def iterations(results: Results, by: By = "iteration") -> Table:
         raise ValueError(f"by must be one of {', '.join(map(repr, get_args(By)))}, got {by!r}")
     if "iterations" not in results.tables:
         raise ResultsError(f"{results.path}: no table `iterations`: the scenario has no collective")
-    table = results.table("iterations")
     if by == "iteration":
-        return table
+        return results.table("iterations")
     order = {scheme: place for place, scheme in enumerate(results.manifest["schemes"])}
-    rows = sorted(table.dicts(), key=lambda row: (order[row["scheme"]], row["label"]))
+    rows = sorted(_tables.checked(results, "iterations").dicts(), key=lambda row: (order[row["scheme"]], row["label"]))
     groups = groupby(rows, key=lambda row: (row["scheme"], row["label"]))
     return Table.of_rows("iterations", FIELDS, [_summary(*key, list(group)) for key, group in groups])
 

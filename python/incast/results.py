@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from incast import _core, declared
+from incast import _core, _input, declared
 from incast._echo import shell
 from incast._nearest import hint, keywords
 from incast.errors import DamagedError, ResultsError
-from incast.integrity import reading
+from incast.integrity import damaged, reading
 from incast.table import Table
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Results:
         self._folder = folder
         self._keep = keep
         self._tables: dict[str, Table] = {}
-        self.path = Path(folder.path)
+        self.path = _input.of_core(folder.path)
         """The folder."""
         self.manifest: dict[str, Any] = json.loads(folder.manifest())
         """Version, machine, run times, and counts and stop reason of each scheme: `manifest.json`."""
@@ -76,7 +77,7 @@ class Results:
 
         with reading(self.path):
             core = self._folder.scenario()
-        return of_core(core, Path(self._folder.scenario_dir))
+        return of_core(core, _input.of_core(self._folder.scenario_dir))
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -128,7 +129,7 @@ class Results:
     def _slowdown(self, groups: Sequence[tuple[str, Sequence[str]]] | None, *, bins: int, **options: Any) -> Table:
         """Slowdowns of groups of labels, each with a name; a group of none has all flows."""
         given = json.dumps({"bins": self._bins(bins), **options})
-        with reading(self.path):
+        with self._reading_flows():
             return Table(self._folder.slowdown(given, groups), "slowdown")
 
     def _bins(self, bins: int) -> int:
@@ -144,8 +145,18 @@ class Results:
     def slowdown_text(self, *, bins: int = 20) -> str:
         """Slowdowns as text: schemes side by side, a block for each label."""
         given = json.dumps({"bins": self._bins(bins)})
-        with reading(self.path):
+        with self._reading_flows():
             return self._folder.slowdown_text(given)
+
+    @contextmanager
+    def _reading_flows(self) -> Iterator[None]:
+        try:
+            with reading(self.path):
+                yield
+        except DamagedError as error:
+            from incast import _tables
+
+            raise _tables.explained(error, self) from None
 
     def plot(
         self,
@@ -244,13 +255,16 @@ def open_results(path: str | PathLike[str]) -> Results:
     """Open a results folder."""
     try:
         with reading(Path(path)):
-            return Results(_core.Folder.open(fspath(path)))
+            results = Results(_core.Folder.open(fspath(path)))
     except DamagedError:
         raise
     except ResultsError:
         if what := _other_kind(Path(path)):
             raise ResultsError(f"{path} is {what}") from None
         raise
+    if not results.manifest["schemes"]:
+        raise damaged(f"{results.path / 'manifest.json'} is damaged: it has no scheme", results.path)
+    return results
 
 
 def _other_kind(path: Path) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from incast import _core, schema
 from incast.alone import NO_JOB, only_job, parts
-from incast.errors import IncastWarning, translated, unsaid
+from incast.errors import IncastWarning, ResultsError, translated, unsaid
 from incast.progress import Callback, json_callback
 from incast.progress_bars import shown
 from incast.results import Results
@@ -111,6 +111,11 @@ class Scenario(schema.Scenario):
 
         Ctrl-C ends a run within a second, and nothing is written.
 
+        Raises:
+            ResultsError: The path `out` has no name, such as `.`.
+            ResultsExistError: The folder exists, and `overwrite` is false or it has no results.
+            EnvironmentFailure: The results cannot be written.
+
         """
         core = self._core()
         known = self.warnings()
@@ -123,6 +128,8 @@ class Scenario(schema.Scenario):
         if out is None:
             keep = TemporaryDirectory(prefix="incast-")
             out = Path(keep.name) / "results"
+        elif Path(out).name in ("", ".."):
+            raise ResultsError(f"{Path(out)} cannot become a results folder: it has no name; name a new folder")
         added = None if columns is None else json.dumps(dict(columns))
         with shown(progress) as callback, translated():
             results = Results(core.run(fspath(out), overwrite, threads, json_callback(callback), added), keep)

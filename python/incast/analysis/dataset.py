@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _database, _input
-from incast._database import PARQUET_FILE, quoted
+from incast._database import PARQUET_FILE, quoted, utf8
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.integrity import damaged
 from incast.sweep.file import Value
@@ -131,7 +131,7 @@ def write_table(path: Path) -> None:
     partial = path / f".{TABLE}.partial"
     try:
         with open_analysis(path)._into(_database.connect([partial])) as connection:
-            connection.execute(f"copy {NAME} to {literal(str(partial))} ({PARQUET_FILE})")
+            connection.execute(f"copy {NAME} to {literal(utf8(partial))} ({PARQUET_FILE})")
         partial.replace(path / TABLE)
     except (duckdb.Error, OSError) as error:
         partial.unlink(missing_ok=True)

@@ -32,7 +32,7 @@ FROM_TABLES = {
 def _unit(table: str, aggregate: str) -> str | None:
     """The unit of a column's sum or maximum; a count has none."""
     function, column = aggregate.rstrip(")").split("(")
-    return (declared.tables()[table].units[column] or None) if function != "count" else None
+    return (declared.tables()[table].columns[column].unit or None) if function != "count" else None
 
 
 def _of_manifests(source: Source) -> list[Counter]:

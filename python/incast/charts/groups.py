@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import incast
+from incast import _input
 from incast._nearest import hint
 from incast.charts.source import Source
 from incast.errors import ResultsError
@@ -100,7 +101,7 @@ def read(folders: Sequence[Path]) -> Material:
 
 def kind_of(folder: Path) -> str:
     """The file that identifies the kind of a folder."""
-    kind = next((name for name in KINDS if (folder / name).is_file()), None)
+    kind = next((name for name in KINDS if _input.exists(folder / name)), None)
     if kind is not None:
         return kind
     if not folder.exists():
@@ -120,8 +121,6 @@ def read_results(folder: Path) -> Group:
     """A results folder as a group of one scenario."""
     results = incast.open(folder)
     source = Source([results])
-    if not source.schemes:
-        raise ResultsError(f"{folder / 'manifest.json'}: no scheme was simulated")
     return Group(folder.resolve().name, source.title, folder, (Variation((), source),))
 
 

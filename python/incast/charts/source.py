@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _database, _input
-from incast._database import literal, quoted
+from incast import _database, _input, _tables
+from incast._database import literal, quoted, utf8
 from incast._quantity import picoseconds
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
@@ -161,12 +161,17 @@ class Source:
         tables = {name: self._files(name) for name in names}
         connection = _database.connect(file for files in tables.values() for file in files)
         try:
+            for each in self.results:
+                _tables.check(connection, each, each.tables)
             for table, files in tables.items():
-                these = ", ".join(literal(str(file)) for file in files)
+                these = ", ".join(literal(utf8(file)) for file in files)
                 connection.execute(f"create view {quoted(table)} as from read_parquet([{these}], union_by_name = true)")
         except (duckdb.Error, UnicodeDecodeError) as error:
             connection.close()
             raise self._blamed(error) from None
+        except ResultsError:
+            connection.close()
+            raise
         return connection
 
     def _files(self, table: str) -> list[Path]:
@@ -177,6 +182,8 @@ class Source:
         for each in self.results:
             for damage in check(each.path).damage:
                 return damaged(str(damage), each.path)
+            if found := _tables.incomplete(each):
+                return found
         return ResultsError(f"cannot read the tables: {error}")
 
 

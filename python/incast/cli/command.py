@@ -6,11 +6,24 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 Overrides = Annotated[
     list[str] | None,
     Parameter(name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."),
 ]
+
+MANY = 2**31 - 1
+"""Upper bound of options that count things (our choice; all of the core's numbers hold it)."""
+WORKERS = 65_536
+"""Upper bound of threads and processes (our choice)."""
+SEED = 2**63 - 1
+"""Largest seed: the largest whole number of TOML."""
+
+
+def whole(least: int, most: int = MANY) -> Parameter:
+    """An option that is a whole number in a range."""
+    return Parameter(validator=Number(gte=least, lte=most))
 
 
 def command(name: str, function: Callable[..., Any], epilogue: str) -> App:

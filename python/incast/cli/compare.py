@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 import incast
 from incast.cli import codes
-from incast.cli.command import command
+from incast.cli.command import command, whole
 from incast.comparison import compare_pauses, compare_queues, render, render_ports
 from incast.comparison.kinds import Kind, kind_of
 from incast.comparison.ports import PortComparison
@@ -46,8 +45,8 @@ def compare(
     *,
     scheme: str | None = None,
     with_: Annotated[str | None, Parameter(name="--with")] = None,
-    dport: Annotated[int | None, Parameter(validator=Number(gte=0, lte=65535))] = None,
-    by_flow: Annotated[int, Parameter(validator=Number(gte=0))] = 5,
+    dport: Annotated[int | None, whole(0, 65535)] = None,
+    by_flow: Annotated[int, whole(0)] = 5,
     format: Literal["text", "csv", "json", "markdown"] = "text",  # noqa: A002 - the name of the option
     table: Table | None = None,
     kind: Kind | None = None,

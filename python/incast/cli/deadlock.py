@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
-from cyclopts.validators import Number
 
 from incast import _companions, _core
 from incast._whole import refuse_if_there, write_all, write_whole
 from incast.cli import codes, deadlock_routing, deadlock_verify, jellyfish
-from incast.cli.command import Overrides
+from incast.cli.command import Overrides, whole
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, paths_of, together
 from incast.cli.stages import Stages
@@ -41,7 +40,7 @@ UNUSABLE = "error: These files cannot be loaded on SONiC today:"
 
 Form = Literal["json", "csv", "sonic", "p4", "nftables"]
 Repeated = Parameter(negative=(), consume_multiple=False)
-Positive = Parameter(validator=Number(gte=1))
+Positive = whole(1)
 Flag = Parameter(negative=(), show_default=False)
 
 app = App(
@@ -67,8 +66,8 @@ def check(
     fail: Annotated[list[str] | None, Repeated] = None,
     failures: Annotated[int | None, Positive] = None,
     samples: Annotated[int | None, Positive] = None,
-    detours: Annotated[int | None, Parameter(validator=Number(gte=1, lte=255))] = None,
-    cycles: Annotated[int, Parameter(validator=Number(gte=0))] = 3,
+    detours: Annotated[int | None, whole(1, 255)] = None,
+    cycles: Annotated[int, whole(0)] = 3,
     seed: Seed = 1,
     draw: Path | None = None,
     overwrite: Annotated[bool, Flag] = False,
@@ -158,10 +157,10 @@ def tag(
     bounces: Bounces = None,
     per_pair: PerPair = None,
     method: Literal["greedy", "clos", "per-hop"] = "greedy",
-    classes: Annotated[int, Parameter(validator=Number(gte=1, lte=7))] = 1,
+    classes: Annotated[int, whole(1, 7)] = 1,
     order: Literal["number", "random"] = "number",
     compress: Literal["rectangles", "inputs", "outputs", "none"] = "rectangles",
-    priorities: Annotated[int, Parameter(validator=Number(gte=1, lte=7))] = 7,
+    priorities: Annotated[int, whole(1, 7)] = 7,
     seed: Seed = 1,
     port_names: str | None = None,
     dscp: Annotated[list[int] | None, Repeated] = None,

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from cyclopts import Parameter
-from cyclopts.validators import Number
-
+from incast.cli.command import SEED, whole
 from incast.errors import ScenarioError
 
 KINDS = ("routes", "shortest", "trees", "random", "up-down")
 """Names of kinds of paths; any other word is a file."""
 
-Bounces = Annotated[int | None, Parameter(validator=Number(gte=0, lte=255))]
-PerPair = Annotated[int | None, Parameter(validator=Number(gte=1, lte=1000))]
-Seed = Annotated[int, Parameter(validator=Number(gte=0))]
+Bounces = Annotated[int | None, whole(0, 255)]
+PerPair = Annotated[int | None, whole(1, 1000)]
+Seed = Annotated[int, whole(0, SEED)]
 
 
 def paths_of(text: str, bounces: int | None, per_pair: int | None) -> object:

@@ -6,12 +6,9 @@ import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
-from cyclopts.validators import Number
-
 from incast import _core
 from incast.cli import codes
-from incast.cli.command import Overrides
+from incast.cli.command import Overrides, whole
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, only_for, paths_of
 from incast.cli.stages import Stages
 from incast.errors import translated
@@ -32,7 +29,7 @@ def verify(
     paths: str | None = None,
     bounces: Bounces = None,
     per_pair: PerPair = None,
-    classes: Annotated[int | None, Parameter(validator=Number(gte=1, lte=7))] = None,
+    classes: Annotated[int | None, whole(1, 7)] = None,
     seed: Seed = 1,
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option

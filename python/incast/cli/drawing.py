@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from incast import charts, plot
+from incast._echo import CONTROL, word
 from incast._nearest import hint
 from incast._whole import refuse_if_there
 from incast.charts import kinds
@@ -52,6 +53,14 @@ class Asked:
             "--figure": (self.figure is not None, ("over",)),
         }
 
+    def check_title(self) -> None:
+        """Raise for a control character in the title, as in that of a scenario."""
+        if found := CONTROL.search(self.title or ""):
+            raise ResultsError(
+                f"--title: the text `{word(self.title or '')}` has a control character, U+{ord(found[0]):04X}; "
+                "allowed: text without control characters"
+            )
+
     def check(self) -> None:
         """Raise if an option has no effect on the chart."""
         for option, (there, of) in self.given().items():
@@ -71,6 +80,7 @@ def write(folder: Path | None, asked: Asked, file: Path, *, overwrite: bool) -> 
     if folder is None:
         raise ResultsError("no results folder to draw: name one, or --study RESULTS --figure ID")
     _ready(file, overwrite=overwrite)
+    asked.check_title()
     asked.check()
     if asked.figure is not None and asked.figure not in FIGURES:
         there = f"only {', '.join(FIGURES)}{hint(asked.figure, FIGURES)}"
@@ -92,6 +102,7 @@ def write_figure(folder: Path | None, study: Path, asked: Asked, out: Path | Non
     """Draw the requested figure of a study into a file."""
     if folder is not None:
         raise ResultsError(f"`{folder}` has no effect with --study: the figure is --figure ID")
+    asked.check_title()
     asked.check_study()
     found = open_study(study)
     if asked.figure is None:

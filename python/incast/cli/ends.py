@@ -147,7 +147,9 @@ def _outcome(error: BaseException) -> tuple[int, str] | None:
     if isinstance(error, OSError):
         return codes.ENVIRONMENT, _of_system(error)
     if _of_duckdb(error, "IOException"):
-        return codes.ENVIRONMENT, str(error).partition("\n")[0]
+        from incast._database import reason
+
+        return codes.ENVIRONMENT, reason(error)
     return None
 
 

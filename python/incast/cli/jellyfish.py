@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from incast import tagger
 from incast.cli import codes
+from incast.cli.command import whole
 
 EXAMPLES = """
 Examples:
@@ -27,7 +27,7 @@ def table(
     *,
     convention: Annotated[list[str] | None, Repeated] = None,
     size: Annotated[list[str] | None, Repeated] = None,
-    seeds: Annotated[int, Parameter(validator=Number(gte=1))] = 3,
+    seeds: Annotated[int, whole(1)] = 3,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
 ) -> int:
     """Reproduce Tagger's table of rules on Jellyfish: classes, rules in total, rules of the largest switch.

@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 
 from incast.charts.kinds import Kind
 from incast.cli import codes
-from incast.cli.command import command
+from incast.cli.command import command, whole
 
 EXAMPLES = """
 Examples:
@@ -25,7 +25,9 @@ Examples:
 Name = Literal[Kind, "over"]
 Percentile = Literal["p50", "p95", "p99"]
 Repeated = Parameter(negative=(), consume_multiple=False)
-AtLeastOne = Parameter(validator=Number(gte=1))
+BINS = 10_000
+"""Most bins (our choice: more have no meaning in a chart)."""
+AtLeastOne = whole(1)
 Width = Parameter(validator=Number(gte=2, lte=100))
 Height = Parameter(validator=Number(gt=0, lte=100))
 
@@ -40,7 +42,7 @@ def plot(
     study: Path | None = None,
     where: Annotated[list[str] | None, Repeated] = None,
     label: str | None = None,
-    bins: Annotated[int | None, AtLeastOne] = None,
+    bins: Annotated[int | None, whole(1, BINS)] = None,
     percentile: Annotated[list[Percentile] | None, Repeated] = None,
     ports: Annotated[int | None, AtLeastOne] = None,
     flows: Annotated[int | None, AtLeastOne] = None,

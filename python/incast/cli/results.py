@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 import incast
 from incast import integrity
 from incast._nearest import hint
 from incast.cli import codes, summary
-from incast.cli.command import command
+from incast.cli.command import command, whole
 from incast.errors import ResultsError
 
 EXAMPLES = """
@@ -34,7 +33,7 @@ def results(
     *,
     table: str | None = None,
     format: Literal["table", "csv", "json"] = "table",  # noqa: A002 - the name of the option
-    limit: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
+    limit: Annotated[int | None, whole(0)] = None,
     verify: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> None:
     """Show the summary of a results folder with the warnings of its run, or one of its tables.

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 import incast
 from incast import _terminal
 from incast._nearest import hint
 from incast.alone import NO_JOB, only_job, parts
 from incast.cli import codes, summary
-from incast.cli.command import Overrides, command
+from incast.cli.command import SEED, WORKERS, Overrides, command, whole
 from incast.cli.live import Live
 from incast.errors import unsaid
 
@@ -36,10 +35,10 @@ def run(
     example: str | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     set_: Overrides = None,
-    seed: int | None = None,
+    seed: Annotated[int | None, whole(0, SEED)] = None,
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
-    threads: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    threads: Annotated[int | None, whole(1, WORKERS)] = None,
     alone: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     fingerprint: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:

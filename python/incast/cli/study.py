@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
-from cyclopts.validators import Number
 
 import incast
-from incast import _terminal
+from incast import _input, _terminal
 from incast._echo import shell
 from incast.cli import codes
+from incast.cli.command import WORKERS, whole
 from incast.cli.listing import wrapped
 from incast.cli.study_ends import UnfinishedStudy, complaints
 from incast.cli.study_live import StudyLive
@@ -107,10 +107,10 @@ def run(
     *,
     scale: Scale | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    jobs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    jobs: Annotated[int | None, whole(1, WORKERS)] = None,
     ray: str | None = None,
     until_decided: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
-    cap: Annotated[int | None, Parameter(validator=Number(gte=3))] = None,
+    cap: Annotated[int | None, whole(3)] = None,
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> int:
@@ -246,7 +246,7 @@ def show(
         Output format.
 
     """
-    if directory is None and not (Path(study) / results.MANIFEST).is_file():
+    if directory is None and not _input.exists(Path(study) / results.MANIFEST):
         chosen = incast.load_study(study)
         codes.say(json.dumps(tree(chosen), indent=2) if format == "json" else "\n".join(description(chosen)))
         return

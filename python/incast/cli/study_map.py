@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 import incast
 from incast import _terminal
 from incast.cli import codes
+from incast.cli.command import WORKERS, whole
 from incast.cli.study_ends import UnfinishedStudy, complaints
 from incast.cli.study_live import StudyLive
 from incast.study import map_writing, mapped
@@ -29,9 +29,9 @@ def map_(
     study: str,
     /,
     *,
-    points: Annotated[int, Parameter(validator=Number(gte=1))] = POINTS,
+    points: Annotated[int, whole(1)] = POINTS,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    jobs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    jobs: Annotated[int | None, whole(1, WORKERS)] = None,
     ray: str | None = None,
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from incast import _terminal
 from incast import sweep as sweeps
 from incast._echo import shell
 from incast.cli import codes
-from incast.cli.command import Overrides, command
+from incast.cli.command import WORKERS, Overrides, command, whole
 from incast.cli.sweep_live import SweepLive
 from incast.errors import ResultsError
 from incast.sweep.text import of_unfinished
@@ -49,7 +48,7 @@ def sweep(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     set_: Overrides = None,
     scale: str | None = None,
-    jobs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    jobs: Annotated[int | None, whole(1, WORKERS)] = None,
     ray: str | None = None,
     plan: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from incast import _core
 from incast.cli import codes
-from incast.cli.command import Overrides, command
+from incast.cli.command import SEED, Overrides, command, whole
 from incast.errors import translated
 
 EXAMPLES = """
@@ -25,7 +25,7 @@ def trace(
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     set_: Overrides = None,
-    seed: int | None = None,
+    seed: Annotated[int | None, whole(0, SEED)] = None,
 ) -> None:
     """Write the flows of a scenario as a trace, without simulating them.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _input
+from incast._database import utf8
 from incast.comparison import match, ports
 from incast.comparison.ports import PortComparison, Rows
 from incast.comparison.reference import TIME, located
@@ -142,7 +143,7 @@ def _read_results(connection: duckdb.DuckDBPyConnection, results: Results, schem
                   FROM read_parquet($file) WHERE scheme = $scheme) JOIN ports USING (port)
             WHERE time_ps IS NOT NULL
             """,
-            {"file": str(file), "scheme": scheme},
+            {"file": utf8(file), "scheme": scheme},
         )
 
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import _tables
+from incast._database import utf8
 from incast._nearest import hint
 from incast.errors import ComparisonError, EnvironmentFailure, ResultsError
 from incast.results import Results
@@ -45,6 +47,12 @@ def reading(file: Path) -> Iterator[None]:
         raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if it is damaged, run the scenario again") from None
 
 
+def check(connection: duckdb.DuckDBPyConnection, results: Results, table: str) -> None:
+    """Raise `ResultsError` for a table with other columns or values than the simulator writes."""
+    with reading(results.path / f"{table}.parquet"):
+        _tables.check(connection, results, [table])
+
+
 def row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
     """The row of a query that always has one."""
     found = connection.execute(query).fetchone()
@@ -58,11 +66,12 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
     Hosts of an ns-3 topology are named `h` and the number of the node; hosts of other fabrics have their own number.
     """
     file = results.path / FLOWS
+    check(connection, results, "flows")
     with reading(file):
         named = connection.execute(
             "SELECT bool_and(regexp_full_match(name, 'h[0-9]+')) FROM "
             "(SELECT src_name AS name FROM read_parquet($file) UNION SELECT dst_name FROM read_parquet($file))",
-            {"file": str(file)},
+            {"file": utf8(file)},
         ).fetchone()
         number = "{}_name[2:]::BIGINT" if named and named[0] else "{}::BIGINT"
         connection.execute(
@@ -72,7 +81,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
                    size_bytes, start_ps, fct_ps, ideal_hpcc_ps
             FROM read_parquet($file) WHERE scheme = $scheme
             """,
-            {"file": str(file), "scheme": scheme},
+            {"file": utf8(file), "scheme": scheme},
         )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _database
+from incast._database import utf8
 from incast.charts.source import read_scenario
 from incast.comparison import match
 from incast.results import Results
@@ -58,6 +59,8 @@ def connect(results: Results, scheme: str, *tables: str) -> duckdb.DuckDBPyConne
     """Open a connection with the table `ports`: node, interface from 1, and whether a switch, as ns-3 numbers them."""
     files = {name: results.path / f"{name}.parquet" for name in ("ports", *tables)}
     connection = _database.connect(files.values())
+    for table in files:
+        match.check(connection, results, table)
     with match.reading(files["ports"]):
         connection.execute(
             """
@@ -65,7 +68,7 @@ def connect(results: Results, scheme: str, *tables: str) -> duckdb.DuckDBPyConne
             SELECT DISTINCT port, node, local_port + 1 AS interface, node_name, peer_name, tier > 0 AS switch
             FROM read_parquet($file) WHERE scheme = $scheme
             """,
-            {"file": str(files["ports"]), "scheme": scheme},
+            {"file": utf8(files["ports"]), "scheme": scheme},
         )
     return connection
 

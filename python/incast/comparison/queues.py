@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from incast import _input
+from incast._database import utf8
 from incast._quantity import picoseconds
 from incast.comparison import match, ports
 from incast.comparison.reference import located
@@ -99,7 +100,7 @@ def lengths(results: Results, scheme: str, when: Sampling, times: Sequence[int])
             JOIN ports USING (port)
             GROUP BY ALL ORDER BY ALL
             """,
-            {"file": str(file), "scheme": scheme, "times": list(times)},
+            {"file": utf8(file), "scheme": scheme, "times": list(times)},
         ).fetchall()
     switches: list[Port] = connection.execute(
         "SELECT node, interface FROM ports WHERE switch ORDER BY node, interface"

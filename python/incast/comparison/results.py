@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from incast._database import utf8
 from incast.comparison import match
 from incast.errors import ComparisonError
 from incast.results import Results
@@ -38,6 +39,7 @@ def schemes(results: Results, reference: Results, scheme: str | None, other: str
 def read(connection: duckdb.DuckDBPyConnection, reference: Results, scheme: str) -> None:
     """Read the flows of a scheme into the table `reference`; their numbers take the place of lines."""
     file = reference.path / match.FLOWS
+    match.check(connection, reference, "flows")
     with match.reading(file):
         connection.execute(
             """
@@ -46,13 +48,14 @@ def read(connection: duckdb.DuckDBPyConnection, reference: Results, scheme: str)
                    ideal_hpcc_ps AS ideal_ps
             FROM read_parquet($file) WHERE scheme = $scheme AND NOT backlogged
             """,
-            {"file": str(file), "scheme": scheme},
+            {"file": utf8(file), "scheme": scheme},
         )
 
 
 def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme: str) -> None:
     """Read the flows of a scheme into the table `results`."""
     file = results.path / match.FLOWS
+    match.check(connection, results, "flows")
     with match.reading(file):
         connection.execute(
             """
@@ -60,7 +63,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
             SELECT flow, src, dst, src_name, dst_name, sport, dport, size_bytes, start_ps, fct_ps, ideal_hpcc_ps
             FROM read_parquet($file) WHERE scheme = $scheme AND NOT backlogged
             """,
-            {"file": str(file), "scheme": scheme},
+            {"file": utf8(file), "scheme": scheme},
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from incast._input import LARGE, read_text
+from incast._input import read_text
 from incast._located import located
 from incast.errors import ScenarioError
 
@@ -36,7 +36,7 @@ class JsonFile:
         """Read a file; raise `ScenarioError` with the place if it is no JSON."""
         self.path = path
         try:
-            self.text = read_text(path, ScenarioError, LARGE)
+            self.text = read_text(path, ScenarioError)
         except OSError as error:
             raise ScenarioError(f"cannot read {path}: {error.strerror or error}") from None
         self._places: dict[Keys, Place] = {}

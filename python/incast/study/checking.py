@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from incast import analysis, sweep
+from incast import _input, analysis, sweep
 from incast._document import Document, join
 from incast.analysis import AnalysisPlan
 from incast.study import checking_figures, opening, queries
@@ -109,7 +109,7 @@ def _scales_and_parts(description: Description) -> None:
             raise document.wrong(field, message, allowed="letters, digits, _ and -, but not `study` or `claims`")
         if name in description.study.parts[:number]:
             raise document.wrong(field, f"`{name}` is named twice")
-        if not description.part_file(name).is_file():
+        if not _input.exists(description.part_file(name)):
             there = sorted(file.stem for file in description.path.glob("*.toml") if file.name not in (STUDY, CLAIMS))
             raise document.wrong(field, f"there is no file {name}.toml in {description.path}", wrong=name, names=there)
 

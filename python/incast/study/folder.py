@@ -7,6 +7,7 @@ from importlib.resources import as_file, files
 from os import PathLike, fspath
 from pathlib import Path
 
+from incast import _input
 from incast._document import Document
 from incast._nearest import nearest
 from incast.errors import Diagnostic, ScenarioError
@@ -86,7 +87,7 @@ def read(path: Path) -> Description:
     claims = replace(claims, claim=[_whole(claim) for claim in claims.claim])
     file = path / EXPLANATIONS
     ids, scales = [claim.id for claim in claims.claim], list(study.scale.given())
-    explanations = explaining.read(file, ids, scales) if file.is_file() else {}
+    explanations = explaining.read(file, ids, scales) if _input.exists(file) else {}
     return Description(name(path), path, study, claims, explanations, study_document, claims_document)
 
 
@@ -107,7 +108,7 @@ def _whole(claim: Claim) -> Claim:
 def needed(path: Path, name: str) -> Path:
     """A file that a study's folder must have."""
     file = path / name
-    if not file.is_file():
+    if not _input.exists(file):
         message = f"{path} is not a study: it has no {name}"
         holds = f"a study's folder has {STUDY}, {CLAIMS}, and NAME.toml for each sweep or analysis NAME"
         raise ScenarioError(f"error: {message}\n = {holds}", (Diagnostic(message, file=str(file)),))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from incast import _companions, _database
-from incast._database import quoted
+from incast._database import quoted, utf8
 from incast.analysis import AnalysisPlan
 from incast.analysis.dataset import NAME as FIGURES
 from incast.results import ALL
@@ -50,7 +50,7 @@ class EmptyTables:
         files = {name: self._results.path / f"{name}.parquet" for name in self._results.tables}
         connection = _database.connect(files.values())
         for name, file in files.items():
-            connection.execute(f"create table {name} as select * from read_parquet(?) limit 0", [str(file)])
+            connection.execute(f"create table {name} as select * from read_parquet(?) limit 0", [utf8(file)])
         connection.register("slowdowns", self._results.slowdown(label=ALL))
         connection.execute("create table slowdown as select * exclude (label) from slowdowns limit 0")
         of_runs = runs.types({})

@@ -19,6 +19,6 @@ def of_slowdown() -> dict[str, str]:
 @cache
 def taken() -> dict[str, str]:
     """Existing columns in lower case, as DuckDB compares them, each with a table that has it."""
-    tables = {table.name: list(table.units) for table in declared.tables().values()}
+    tables = {table.name: list(table.columns) for table in declared.tables().values()}
     tables |= {"slowdown": list(of_slowdown()), "runs": list(runs.types({}))}
     return {column.lower(): table for table, columns in reversed(tables.items()) for column in columns}

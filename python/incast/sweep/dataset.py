@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from incast import _companions, _database, _input, declared
-from incast._database import PARQUET_FILE, quoted
+from incast._database import PARQUET_FILE, quoted, reason, utf8
 from incast._nearest import hint
 from incast.errors import DamagedError, EnvironmentFailure, ResultsError
 from incast.integrity import check, damaged
@@ -157,7 +157,7 @@ class Sweep:
         for table, files in found.items():
             if not files:
                 continue
-            names = ", ".join(literal(str(file)) for file in files)
+            names = ", ".join(literal(utf8(file)) for file in files)
             try:
                 connection.execute(f"create view {table} as select * from read_parquet([{names}])")
             except (duckdb.Error, UnicodeDecodeError) as error:  # the second where an error quotes a damaged file
@@ -213,7 +213,7 @@ class Sweep:
             folder = self.path / RUNS / run.key
             for damage in check(folder).damage:
                 return damaged(str(damage), folder)
-        return ResultsError(f"{self.path}: cannot read table {table}: {_first_line(error)}")
+        return ResultsError(f"{self.path}: cannot read table {table}: {reason(error)}")
 
     def _manifest(self, run: Run) -> dict[str, Any]:
         """The manifest of a finished run, whose tables must be there in their sizes."""
@@ -279,11 +279,11 @@ def write_runs(path: Path) -> None:
     try:
         with _database.connect([partial]) as connection:
             sweep._add_runs(connection)
-            connection.execute(f"copy runs to {literal(str(partial))} ({PARQUET_FILE})")
+            connection.execute(f"copy runs to {literal(utf8(partial))} ({PARQUET_FILE})")
         partial.replace(path / "runs.parquet")
     except (duckdb.Error, OSError) as error:
         partial.unlink(missing_ok=True)
-        raise EnvironmentFailure(f"cannot write {path / 'runs.parquet'}: {_first_line(error)}") from None
+        raise EnvironmentFailure(f"cannot write {path / 'runs.parquet'}: {reason(error)}") from None
 
 
 def _check(file: Path) -> None:
@@ -312,7 +312,3 @@ def _no_table(name: str) -> ResultsError:
     always = ", ".join(names.pop(None))
     of_some = "; ".join(f"{condition} {', '.join(some)}" for condition, some in names.items())
     return ResultsError(f"a sweep has no table `{name}`, only {always}, runs; {of_some}")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from incast import _core, _database
-from incast._database import PARQUET_FILE, quoted
+from incast._database import PARQUET_FILE, quoted, utf8
 from incast.errors import IncastError, ScenarioError, translated
 from incast.progress import Progress
 from incast.results import ALL, Results
@@ -123,4 +123,4 @@ def _write_slowdown(results: Results, columns: dict[str, Value], file: Path) -> 
     )
     with _database.connect([file]) as connection:
         connection.register("slowdowns", results.slowdown(label=ALL))
-        connection.execute(f"copy (select {select} from slowdowns) to {literal(str(file))} ({PARQUET_FILE})")
+        connection.execute(f"copy (select {select} from slowdowns) to {literal(utf8(file))} ({PARQUET_FILE})")

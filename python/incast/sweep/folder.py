@@ -94,12 +94,12 @@ class SweepFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Lock the folder for this sweep; creates it if needed."""
-        ours = (self.path / LOCK).is_file() or (self.path / INDEX).is_file()
+        ours = (self.path / LOCK).is_file() or _input.exists(self.path / INDEX)
         if self.path.exists() and not ours and (not self.path.is_dir() or any(self.path.iterdir())):
             raise ResultsExistError(f"{self.path} exists and is not a sweep; it is never overwritten")
         # DuckDB reads and writes the tables of the folder: better refused now than after the first run.
         _database.utf8(self.path)
-        if (self.path / INDEX).is_file():
+        if _input.exists(self.path / INDEX):
             read_index(self.path)
         with self.lock() as lock:
             if not locked(lock):
@@ -158,7 +158,7 @@ def read_index(path: Path) -> dict[str, Any]:
     file = path / INDEX
     if not path.is_dir():
         raise ResultsError(f"{path}: no such folder")
-    if not file.is_file():
+    if not _input.exists(file):
         raise ResultsError(f"{path} is not the folder of a sweep: it has no {INDEX}")
     try:
         index: dict[str, Any] = json.loads(_input.read_text(file, ResultsError))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,8 @@ KEY_DIGITS = 16
 """Hexadecimal digits of a run's key: two of a million runs have the same one with probability 3e-8."""
 SCHEME = "scheme"
 """The column of schemes, which every table has."""
+MOST_COMBINATIONS = 1_000_000
+"""Most combinations of the axes' values (our choice; planning them takes minutes)."""
 TEMPLATE = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
 """Allowed names of columns."""
 
@@ -145,8 +148,10 @@ def variations(
     axes = [
         choices[:1] if axis.path == "seed" else choices for axis, choices in zip(reader.file.vary, axes, strict=True)
     ]
+    reader.check_count(axes)
+    scenario = reader.scenario()
     for cell in itertools.product(*axes):
-        loaded = reader.loaded(reader.path.parent / reader.file.scenario, cell, check=False)
+        loaded = reader.loaded(scenario, cell, check=False)
         tree = tomllib.loads(loaded.whole("toml"))
         of_schemes = set[str]().union(*tree["scheme"].values())
         yield {name: value for name, value in tree.items() if name not in of_schemes}
@@ -196,6 +201,8 @@ class _Reader:
             raise self.wrong(at, f"no values for `{axis.path}`", "`values`, a non-empty list")
         if axis.points is not None and (axis.values is not None or not axis.points):
             raise self.wrong(at, "`points` must be a non-empty list, without `values`")
+        if axis.name == "":
+            raise self.wrong(f"{at}.name", "the name is empty", "letters, digits, `_`, `-` and spaces")
         name = axis.name or (last_part(axis.path) if axis.path else None)
         if not name:
             raise self.wrong(at, "the axis needs a `name` for its column")
@@ -207,9 +214,10 @@ class _Reader:
 
     def plan(self) -> Plan:
         axes = [self.choices(axis, index) for index, axis in enumerate(self.file.vary)]
+        self.check_count(axes)
         self.check_axes(axes)
         self.check_overrides(axes)
-        scenario = self.path.parent / self.file.scenario
+        scenario = self.scenario()
         runs = tuple(self.runs(scenario, axes))
         if not runs:
             raise ScenarioError(f"{self.path}: no runs: all are skipped")
@@ -219,6 +227,30 @@ class _Reader:
             for name, file in (("sweep.toml", self.path), ("scenario.toml", scenario))
         }
         return Plan(self.path, self.file.title, self.scale, scenario, tuple(self.names), paths, runs, texts)
+
+    def scenario(self) -> Path:
+        """The scenario file, which can be read."""
+        file = self.path.parent / self.file.scenario
+        try:
+            _input.check(file, ScenarioError, _input.DOCUMENT)
+        except OSError as error:
+            raise self.wrong("scenario", f"cannot read {file}: {error.strerror}") from None
+        except ScenarioError as error:
+            raise self.wrong("scenario", f"cannot read {error}") from None
+        return file
+
+    def check_count(self, axes: list[list[_Choice]]) -> None:
+        """Raise if the axes have too many combinations, at the first axis that is too much."""
+        count = 1
+        for index, choices in enumerate(axes):
+            count *= len(choices)
+            if count > MOST_COMBINATIONS:
+                total = math.prod(map(len, axes))
+                raise self.wrong(
+                    f"vary[{index}]",
+                    f"the axes have {total:,} combinations of values",
+                    f"at most {MOST_COMBINATIONS:,}",
+                )
 
     def check_axes(self, axes: list[list[_Choice]]) -> None:
         """Raise if an axis sets a field that another one varies: the other's column would be wrong."""
@@ -274,9 +306,11 @@ class _Reader:
         return _Choice(point.name, tuple((path, value, place) for path, (value, place) in sets.items()))
 
     def check_once(self, values: Sequence[Value], where: str) -> None:
-        for place, value in enumerate(values):
-            if value in values[:place]:
+        seen: set[Value] = set()
+        for value in values:
+            if value in seen:
                 raise self.wrong(where, f"`{shown(value)}` is given twice")
+            seen.add(value)
 
     def runs(self, scenario: Path, axes: list[list[_Choice]]) -> Iterator[Planned]:
         self.check_scale()

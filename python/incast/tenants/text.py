@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from incast import _tables
 from incast.results import Results
 from incast.tenants.sharing import TOLERANCE, sharing
 from incast.tenants.window import SKIP
@@ -39,7 +40,7 @@ def text(results: Results) -> str:
 
 def _part(results: Results) -> str:
     """The part of the run that the figures cover."""
-    if len(set(results.table("throughput")["start_ps"])) > 1:
+    if len(set(_tables.checked(results, "throughput")["start_ps"])) > 1:
         return f"Without the first {SKIP:.0%} of the run."
     return "Whole run, as it is one interval; a shorter measure.sample_every skips the start."
 

@@ -8,12 +8,13 @@ from types import TracebackType
 from typing import Annotated, Literal, Self
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.console import Console
 from rich.status import Status
 
 from incast import _terminal, testbed
 from incast.cli import codes
-from incast.cli.command import command
+from incast.cli.command import MANY, SEED, command, whole
 from incast.cli.live import clock
 from incast.testbed.cost import PINGS, ROUNDS, RULES, SECONDS, refused
 
@@ -31,10 +32,10 @@ def cost(
     *,
     rules: str = ",".join(map(str, RULES)),
     seconds: float = SECONDS,
-    pings: int = PINGS,
-    rounds: int = ROUNDS,
+    pings: Annotated[int, Parameter(validator=Number(lte=MANY))] = PINGS,
+    rounds: Annotated[int, Parameter(validator=Number(lte=MANY))] = ROUNDS,
     form: Literal["map", "chain"] = "map",
-    seed: int = 1,
+    seed: Annotated[int, whole(0, SEED)] = 1,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> int:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated, Literal, cast
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from incast.application.cli import rows
 from incast.application.latencies import PER_SECOND, Unit
-from incast.cli.command import command
+from incast.cli.command import SEED, command, whole
 from incast.errors import ApplicationError
 
 EXAMPLES = """
@@ -45,8 +44,8 @@ def application(
     trace: Path | None = None,
     overhead: str = "0ns",
     scheme: str | None = None,
-    seed: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
-    repetitions: Annotated[int | None, Parameter(validator=Number(gte=2))] = None,
+    seed: Annotated[int | None, whole(0, SEED)] = None,
+    repetitions: Annotated[int | None, whole(2)] = None,
     format: Literal["text", "csv", "json"] = "text",  # noqa: A002 - the name of the option
     list_: Annotated[bool, Parameter(name="--list", negative=(), show_default=False)] = False,
 ) -> None:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from incast import _terminal
 from incast._whole import refuse_if_there, write_whole
 from incast.charts.look import time
 from incast.cli import codes
+from incast.cli.command import SEED, whole
 from incast.cli.listing import wrapped
 from incast.memory import amounts
 from incast.memory.cli.options import Command, Flag, Local, OneCore, Only, Policy, Threshold, needed
@@ -47,7 +47,7 @@ def inject(
     latency: Annotated[list[str], Parameter(negative=(), consume_multiple=False)],
     scheme: str | None = None,
     label: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
-    repetitions: Annotated[int, Parameter(validator=Number(gte=1))] = REPETITIONS,
+    repetitions: Annotated[int, whole(1)] = REPETITIONS,
     throughput: str | None = None,
     plain: Annotated[bool, Parameter(negative="--no-plain")] = True,
     local: Local = "25%",
@@ -55,7 +55,7 @@ def inject(
     threshold: Threshold = "128KiB",
     one_core: OneCore = False,
     only: Only = None,
-    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**63))] = 1,
+    seed: Annotated[int, whole(0, SEED)] = 1,
     format: Literal["text", "csv", "json"] = "text",  # noqa: A002 - the name of the option
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     overwrite: Flag = False,

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from incast._echo import shell
 from incast.cli import codes
+from incast.cli.command import whole
 from incast.cli.phases import Phases
 from incast.memory.cli.options import Flag
 from incast.memory.traffic import DURATION, NODES, SAMPLES, write_traffic
@@ -28,9 +28,9 @@ Examples:
 
 def traffic(
     *recordings: Annotated[Path, Parameter(name="RECORDING")],
-    nodes: Annotated[int, Parameter(validator=Number(gte=16))] = NODES,
+    nodes: Annotated[int, whole(16)] = NODES,
     scale: Literal["datacenter", "rack"] = "datacenter",
-    samples: Annotated[int, Parameter(validator=Number(gte=1, lte=1000))] = SAMPLES,
+    samples: Annotated[int, whole(1, 1000)] = SAMPLES,
     duration: str = DURATION,
     clock: Literal["own", "less-waits", "wall"] | None = None,
     fetch: str = "0",

@@ -1,0 +1,181 @@
+"""Tables of results folders: columns and values compared with what the simulator writes, before SQL reads them.
+
+Checksums find damage by accident. A folder of a stranger can have right checksums and other contents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incast import _database, declared
+from incast._database import quoted, utf8
+from incast._echo import word
+from incast.errors import DamagedError
+from incast.integrity import damaged
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from incast.results import Results
+    from incast.table import Table
+
+TYPES = {
+    "name": "VARCHAR",
+    "flag": "BOOLEAN",
+    "u8": "UTINYINT",
+    "u16": "USMALLINT",
+    "u32": "UINTEGER",
+    "i64": "BIGINT",
+    "f64": "DOUBLE",
+}
+"""DuckDB's type of each type of the catalogue."""
+ARROW_TYPES = {
+    "name": "Dictionary(Int32, Utf8)",
+    "flag": "Boolean",
+    "u8": "UInt8",
+    "u16": "UInt16",
+    "u32": "UInt32",
+    "i64": "Int64",
+    "f64": "Float64",
+}
+"""Arrow's type of each, which the core reads."""
+OF_COMPLETED = {
+    "finish_ps": "status = 'completed'",
+    "fct_ps": "status = 'completed'",
+    "slowdown_hpcc": "status = 'completed' and not backlogged",
+    "slowdown_exact": "status = 'completed' and not backlogged",
+}
+"""Columns of flows with values exactly in the rows of a condition."""
+
+
+def check(connection: duckdb.DuckDBPyConnection, results: Results, tables: Iterable[str]) -> None:
+    """Check tables of a results folder; names that the folder or the catalogue does not have are skipped.
+
+    Raises:
+        DamagedError: A column has another type, or a value that the simulator never writes.
+        duckdb.Error: A file cannot be read.
+
+    """
+    schemes = list(results.manifest["schemes"])
+    for name in (each for each in tables if each in results.tables and each in declared.tables()):
+        table = _Checked(connection, utf8(_file(results, name)), name)
+        why = table.wrong_type()
+        if why is None and results.manifest["tables"][name]["rows"]:
+            why = table.wrong_value(schemes)
+        if why:
+            raise _damaged(results, name, why)
+
+
+def checked(results: Results, name: str) -> Table:
+    """A table that has every column, after `check`."""
+    table = results.table(name)
+    there = [column.name for column in table.columns]
+    if missing := next((column for column in declared.tables()[name].columns if column not in there), None):
+        raise _damaged(results, name, f"column {missing} is missing")
+    _check_alone(results, name)
+    return table
+
+
+def incomplete(results: Results) -> DamagedError | None:
+    """The error for the first column that a table lacks, if any: a query with it fails."""
+    files = {name: _file(results, name) for name in results.tables if name in declared.tables()}
+    import duckdb
+
+    with _database.connect(files.values()) as connection, suppress(duckdb.Error):
+        for name, file in files.items():
+            there = connection.execute("describe from read_parquet(?)", [utf8(file)]).fetchall()
+            names = {row[0] for row in there}
+            if missing := next((column for column in declared.tables()[name].columns if column not in names), None):
+                return _damaged(results, name, f"column {missing} is missing")
+    return None
+
+
+def explained(error: DamagedError, results: Results) -> DamagedError:
+    """The core's error about the columns of `flows`, which does not name the column, with its name and type."""
+    found = {column.name: column.type for column in results.table("flows").columns}
+    for name, column in declared.tables()["flows"].columns.items():
+        if name not in found:
+            return _damaged(results, "flows", f"column {name} is missing")
+        if found[name] != ARROW_TYPES[column.kind]:
+            return _damaged(results, "flows", f"column {name} is {found[name]}, must be {ARROW_TYPES[column.kind]}")
+    try:
+        _check_alone(results, "flows")
+    except DamagedError as found_by_value:
+        return found_by_value
+    return error
+
+
+def _check_alone(results: Results, table: str) -> None:
+    import duckdb
+
+    with _database.connect([_file(results, table)]) as connection:
+        try:
+            check(connection, results, [table])
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error as error:
+            raise _damaged(results, table, _database.reason(error)) from None
+
+
+def _file(results: Results, table: str) -> Path:
+    return results.path / f"{table}.parquet"
+
+
+def _damaged(results: Results, table: str, why: str) -> DamagedError:
+    return damaged(f"{_file(results, table)} is damaged: {why}", results.path)
+
+
+class _Checked:
+    """A file of a table."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, file: str, table: str) -> None:
+        self.connection, self.file, self.table = connection, file, table
+        described = connection.execute("describe from read_parquet(?)", [file]).fetchall()
+        self.types: dict[str, str] = {name: type_ for name, type_, *_ in described}
+        self.known = [column for column in declared.tables()[table].columns.values() if column.name in self.types]
+        """Columns that the file has. Those of later versions can be missing."""
+
+    def wrong_type(self) -> str | None:
+        """The first column of another type, if any."""
+        for column in self.known:
+            if self.types[column.name] != TYPES[column.kind]:
+                return f"column {column.name} is {self.types[column.name]}, must be {TYPES[column.kind]}"
+        return None
+
+    def wrong_value(self, schemes: Sequence[str]) -> str | None:
+        """The first wrong value, if any."""
+        rules = dict(self._rules())
+        named = "list(distinct scheme order by scheme)" if "scheme" in self.types else "[]"
+        query = f"select {', '.join([named, *rules])} from read_parquet(?)"
+        there, *found = self.connection.execute(query, [self.file]).fetchall()[0]
+        if why := next((why for why, holds in zip(rules.values(), found, strict=True) if holds), None):
+            return why
+        other = next((name for name in there or () if name not in schemes), None)
+        return f"column scheme has `{word(other)}`, which is no scheme of manifest.json" if other is not None else None
+
+    def _optional(self) -> set[str]:
+        """Columns in which the format of the file permits missing values."""
+        query = "select name from parquet_schema(?) where repetition_type <> 'REQUIRED'"
+        return {name for (name,) in self.connection.execute(query, [self.file]).fetchall()}
+
+    def _rules(self) -> Iterator[tuple[str, str]]:
+        """Conditions in SQL that hold for damaged tables alone, each with its text."""
+        optional = self._optional()
+        for column in self.known:
+            name = quoted(column.name)
+            if not column.nullable and column.name in optional:
+                yield f"bool_or({name} is null)", f"column {column.name} has missing values"
+            if column.kind == "f64":
+                yield f"bool_or(not isfinite({name}))", f"column {column.name} has a value that is not a finite number"
+            if column.kind in ("i64", "f64"):
+                yield f"min({name}) < 0", f"column {column.name} has a value below 0"
+        if self.table == "flows" and {"status", "backlogged"} <= self.types.keys():
+            for name, condition in OF_COMPLETED.items():
+                if name in self.types:
+                    yield (
+                        f"bool_or(({condition}) <> ({name} is not null))",
+                        f"column {name} must have a value in completed flows, and in no others",
+                    )

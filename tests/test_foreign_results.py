@@ -1,0 +1,142 @@
+"""Results folders of strangers: right checksums, but other columns or values than the simulator writes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conftest import Command
+from incast import declared
+from incast._tables import ARROW_TYPES, TYPES
+
+READERS = (
+    ("results",),
+    ("report", "-o", "page.html"),
+    ("plot", "cdf-fct", "-o", "cdf.svg"),
+    ("compare", "--scheme", "HPCC", "--with", "DCQCN"),
+)
+"""Commands that read tables; the folder is their first argument."""
+
+
+@pytest.fixture
+def folder(results: Path, tmp_path: Path) -> Path:
+    """A copy of results."""
+    return Path(shutil.copytree(results, tmp_path / "R"))
+
+
+def rewrite(folder: Path, table: str, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Replace a table, and its checksum and size in the manifest."""
+    file = folder / f"{table}.parquet"
+    pq.write_table(change(pq.read_table(file)), file)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    content = file.read_bytes()
+    manifest["tables"][table] |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def column(name: str, values: Callable[[pa.Table], pa.Array]) -> Callable[[pa.Table], pa.Table]:
+    """A change of one column."""
+    return lambda table: table.set_column(table.column_names.index(name), name, values(table))
+
+
+def constant(name: str, value: Any, kind: Any) -> Callable[[pa.Table], pa.Table]:
+    """A change of all values of a column."""
+    return column(name, lambda table: pa.array([value] * len(table), kind))
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """The table with text instead of dictionaries, as other programs write it."""
+    fields = [pa.field(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
+    return table.cast(pa.schema(fields))
+
+
+CASES = {
+    "text": (constant("fct_ps", "x", pa.string()), "column fct_ps is VARCHAR, must be BIGINT"),
+    "not a number": (constant("fct_ps", float("nan"), pa.float64()), "column fct_ps is DOUBLE, must be BIGINT"),
+    "unsigned": (constant("fct_ps", None, pa.uint64()), "column fct_ps is UBIGINT, must be BIGINT"),
+    "missing times": (
+        constant("fct_ps", None, pa.int64()),
+        "column fct_ps must have a value in completed flows, and in no others",
+    ),
+    "negative": (constant("fct_ps", -5, pa.int64()), "column fct_ps has a value below 0"),
+    "infinite": (
+        constant("slowdown_hpcc", float("nan"), pa.float64()),
+        "column slowdown_hpcc has a value that is not a finite number",
+    ),
+    "missing labels": (
+        constant("label", None, pa.dictionary(pa.int32(), pa.string())),
+        "column label has missing values",
+    ),
+    "other scheme": (
+        constant("scheme", "other\x1b", pa.dictionary(pa.int32(), pa.string())),
+        r"column scheme has `other\u001b`, which is no scheme of manifest.json",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_table_has_the_columns_and_values_of_the_simulator(name: str, folder: Path, command: Command) -> None:
+    change, why = CASES[name]
+    rewrite(folder, "flows", change)
+    assert command("results", folder, "--verify").returncode == 0
+    for reader, *options in READERS:
+        done = command(reader, folder, *options)
+        assert done.returncode == 2, (reader, done.stderr)
+        assert f"{folder}/flows.parquet is damaged: {why}; run the scenario again" in done.stderr
+
+
+def test_every_table_is_checked(folder: Path, command: Command) -> None:
+    rewrite(folder, "ports", constant("peer_name", 3, pa.int64()))
+    done = command("results", folder)
+    assert done.returncode == 2
+    assert f"{folder}/ports.parquet is damaged: column peer_name is BIGINT, must be VARCHAR; run" in done.stderr
+
+
+@pytest.mark.parametrize(("table", "missing"), [("ports", "paused_ps"), ("pauses", "scheme")])
+def test_a_missing_column_is_named(table: str, missing: str, folder: Path, command: Command) -> None:
+    rewrite(folder, table, lambda found: found.drop_columns([missing]))
+    done = command("results", folder)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"error: {folder}/{table}.parquet is damaged: column {missing} is missing; run the scenario again\n"
+    )
+
+
+def test_a_table_that_another_program_has_written_is_no_damage_but_for_slowdowns(
+    folder: Path, command: Command
+) -> None:
+    rewrite(folder, "flows", plain)
+    for reader, *options in READERS[2:]:
+        assert command(reader, folder, *options).returncode == 0
+    done = command("results", folder)
+    assert done.returncode == 2
+    assert "flows.parquet is damaged: column scheme is Utf8, must be Dictionary(Int32, Utf8); run" in done.stderr
+
+
+def test_a_manifest_has_a_scheme(folder: Path, command: Command) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "schemes": {}}))
+    for reader, *options in READERS:
+        done = command(reader, folder, *options)
+        assert done.returncode == 2
+        assert f"{folder}/manifest.json is damaged: it has no scheme; run the scenario again" in done.stderr
+
+
+def test_the_types_are_those_of_the_tables(results: Path) -> None:
+    for name, table in declared.tables().items():
+        file = results / f"{name}.parquet"
+        if file.exists():
+            described = duckdb.execute("describe from read_parquet(?)", [str(file)]).fetchall()
+            assert {row[0]: row[1] for row in described} == {
+                column.name: TYPES[column.kind] for column in table.columns.values()
+            }
+    assert ARROW_TYPES.keys() == TYPES.keys()
