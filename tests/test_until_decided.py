@@ -30,10 +30,13 @@ def test_looks_double_and_share_the_error() -> None:
 
 
 def test_the_interval_is_what_all_looks_agree_on() -> None:
-    looks, values = Looks(3, 6), [0.0, 1.0, 2.0, 10.0, 10.0, 10.0]
+    looks, values = Looks(3, 6), [4.0, 5.0, 6.0, 12.0, 12.0, 4.0]
     early, late = interval(values[:3], 1 - 0.05 / 3), interval(values, 1 - 0.1 / 3)
     assert looks.interval(values[:3]) == early
-    assert looks.interval(values) == (max(early[0], late[0]), min(early[1], late[1]))
+    assert looks.interval(values) == (late[0], early[1])
+    # The mean of all, 5.5, is not in the first interval.
+    values = [0.0, 1.0, 2.0, 10.0, 10.0, 10.0]
+    assert looks.interval(values) == interval(values, 1 - 0.1 / 3)
 
 
 def test_repeated_looks_decide_wrongly_in_at_most_5_percent_of_cases() -> None:

@@ -147,17 +147,18 @@ def provenance(found: StudyResults) -> dict[str, str]:
 
 
 def claims(found: StudyResults) -> str:
-    """Verdicts for programs, a claim per line."""
+    """Verdicts for programs, a claim per line; a check's label is its metric and series."""
     head: dict[str, Any] = {"study": found.study, "scale": found.scale, "provenance": provenance(found)}
     text = json.dumps(head, allow_nan=False).removesuffix("}")
-    rows = ",\n".join(json.dumps(_short(claim.to_tree()), allow_nan=False) for claim in found.claims)
+    trees = (_short(claim.to_tree()) for claim in found.claims)
+    rows = ",\n".join(json.dumps(tree, allow_nan=False, separators=(",", ":")) for tree in trees)
     return f'{text}, "claims": [\n{rows}\n]}}\n'
 
 
 def _short(tree: Any) -> Any:
-    """Numbers with six significant digits."""
+    """Numbers with six significant digits, without labels of checks."""
     if isinstance(tree, float):
         return float(f"{tree:.6g}")
     if isinstance(tree, dict):
-        return {name: _short(value) for name, value in tree.items()}
+        return {name: _short(value) for name, value in tree.items() if name != "label"}
     return [_short(value) for value in tree] if isinstance(tree, (list, tuple)) else tree

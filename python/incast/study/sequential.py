@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any
 
 from incast import sweep
@@ -45,13 +46,16 @@ class Looks:
     def interval(
         self, values: Sequence[float], interval: Callable[[Sequence[float], float], tuple[float, float]] = interval
     ) -> tuple[float, float]:
-        """Interval after all looks so far, from values in the order of seeds: what all looks agree on."""
+        """Interval after all looks so far, from values in the order of seeds: what all looks agree on.
+
+        Alone that of the last look if the mean is outside, by the chance of few seeds: all looks hold together.
+        """
         seen = [(size, error) for size, error in zip(self.sizes, self.errors(), strict=True) if size <= len(values)]
         if not seen:
             return interval(values, 1 - self.errors()[0])
         each = [interval(values[:size], 1 - error) for size, error in seen]
         low, high = max(low for low, _ in each), min(high for _, high in each)
-        return (low, high) if low <= high else each[-1]
+        return (low, high) if low <= fmean(values) <= high else each[-1]
 
     def after(self, seeds: int) -> int | None:
         """Seeds at the next look; `None` at the cap."""
