@@ -166,4 +166,13 @@ switch.headroom = "40kB"
         assert_eq!((uplink.kmin, uplink.kmax, uplink.pmax), (1_600_000, 6_400_000, 0.2));
         assert_eq!((own.paused.as_slice(), own.ecn), (&[3][..], true));
     }
+
+    #[test]
+    fn switches_inside_servers_have_none() {
+        let text = "[fabric.rail_optimized]\nservers = 2\ngpus_per_server = 2\nspines = 1\nnvlink = { forward = true }\n\
+                    [[workload]]\npermutation.size = \"1kB\"\n[scheme.A]\ncontrol = \"dcqcn\"\n";
+        let prepared = Loaded::from_text("s", text, Path::new("."), &[]).unwrap().prepare().unwrap();
+        let names: Vec<String> = thresholds(&prepared)[0].switches.iter().map(|one| one.names.join(",")).collect();
+        assert_eq!(names, ["rail0,rail1", "spine0"]);
+    }
 }

@@ -12,12 +12,12 @@ use crate::host::Carrier;
 use crate::host::ClassBy;
 use crate::kernel::MAX_ID;
 use crate::nodes::{MAX_NICS, MAX_PORTS, MAX_TIME};
-
-/// Sums of bytes, also of retransmitted ones, fit into 64 bits.
-const MAX_BYTES: u64 = 1_000_000_000_000_000_000;
 use crate::plan::BufferPlan;
 use crate::setup::{Arithmetic, Setup};
 use crate::transport::Transport;
+
+/// Sums of bytes, also of retransmitted ones, fit into 64 bits.
+const MAX_BYTES: u64 = 1_000_000_000_000_000_000;
 
 /// Checked setup; the simulator checks paths.
 #[derive(Debug, Clone)]

@@ -99,6 +99,16 @@ mod tests {
     }
 
     #[test]
+    fn names_that_nobody_can_read_are_refused() {
+        let text = format!("[scheme.\" \"]\n[scheme.{}]\n[scheme.\"a\\u200Bb\"]\n", "a".repeat(201));
+        let [blank, long, invisible] = &found(&text, Layout::Refused)[..] else { panic!() };
+        assert_eq!(blank, "1: a name is blank");
+        assert!(long.starts_with("2: the name `aaa") && long.ends_with("has 201 characters"), "{long}");
+        assert_eq!(invisible, r"3: the name `a\u200bb` has a control character, U+200B");
+        assert_eq!(found(&format!("[scheme.{}]", "a".repeat(200)), Layout::Refused), [""; 0]);
+    }
+
+    #[test]
     fn layout_and_names_of_files_are_what_they_are() {
         let text = "sql = \"a\\n\\tb\"\ntrace.file = \"a\\nb.csv\"\n\"a\\nb\" = 1\n";
         assert_eq!(found(text, Layout::Allowed), [r"3: the name `a\nb` has a control character, U+000A"]);

@@ -44,6 +44,17 @@ fn the_manifest_says_what_happened() {
 }
 
 #[test]
+fn a_manifest_names_no_file_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path());
+    let file = folder.path().join("run/manifest.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen("\"flows\": {\n      \"rows\"", "\"../flows\": {\n      \"rows\"", 1)).unwrap();
+    let error = Results::open_unchecked(&folder.path().join("run")).unwrap_err().to_string();
+    assert!(error.contains("it has an unknown table, `../flows`"), "{error}");
+}
+
+#[test]
 fn stops_name_who_is_concerned() {
     let prepared = prepared();
     let text = |stop| StopManifest::of(&stop, &prepared.fabric);
