@@ -335,7 +335,7 @@ BAD = {
     "a device": ("", "/dev/zero", ("cannot read /dev/zero: it is a character device",)),
     "empty name": (axis('name = ""\npath = "seed"\nvalues = [1]'), "name", ("the name is empty",)),
     "too many runs": (
-        # 100^4 = 10^8 combinations, of which the first three axes have 10^6.
+        # Four axes of 100 values. The first three have exactly the most combinations.
         "".join(axis(f'path = "workload[{at}].x"\nname = "n{at}"\nvalues = {[*range(100)]}') for at in range(4)),
         "[[vary]]",
         ("the axes have 100,000,000 combinations of values", "= allowed: at most 1,000,000"),

@@ -23,8 +23,9 @@ DESCRIPTIONS = {
 def catalogue() -> list[dict[str, Any]]:
     """Name, description and columns of each table, as the simulator declares tables of results folders."""
     fields = {"sharing": SHARING, "guarantees": GUARANTEES, "alone": ALONE}
-    columns = {name: [_column(each.name, each.unit, each.description) for each in given]
-               for name, given in fields.items()}  # fmt: skip
+    columns = {}
+    for name, given in fields.items():
+        columns[name] = [_column(each.name, each.unit, each.description) for each in given]
     columns["slowdown"] = [
         _column(each["name"], each["unit"], each["description"], nullable=each["nullable"])
         for each in json.loads(_core.slowdown_columns())

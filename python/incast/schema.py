@@ -4654,7 +4654,7 @@ class SimulationParams(Tree):
 
     Args:
         arithmetic: Arithmetic of time, and order of simultaneous events. Default exact (our choice).
-        horizon: Simulated time at which a run stops. Default none: when every flow is complete, at the latest after
+        horizon: Simulated time at which a run stops. Default none: a run stops when every flow is complete, or at
             4000 s.
         max_events: Events after which a run stops. Default none.
         threads: Threads for all schemes together; `incast run --threads` comes first. Results do not depend on it.
@@ -4666,7 +4666,7 @@ class SimulationParams(Tree):
     """Arithmetic of time, and order of simultaneous events. Default exact (our choice)."""
 
     horizon: Time | None = None
-    """Simulated time at which a run stops. Default none: when every flow is complete, at the latest after 4000 s."""
+    """Simulated time at which a run stops. Default none: a run stops when every flow is complete, or at 4000 s."""
 
     max_events: int | None = None
     """Events after which a run stops. Default none."""

@@ -6,11 +6,14 @@ use std::fmt::Write as _;
 /// Most characters of a foreign word or line: a terminal's width (our choice).
 pub const SHOWN: usize = 120;
 
+/// Most characters of names of schemes, labels and tenants (our choice).
+pub const LONGEST_NAME: usize = 200;
+
 /// Lists of valid names fit (our choice).
 const MOST_MESSAGE: usize = 2_000;
 
-/// Returns true for control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls (Boucher and
-/// Anderson, "Trojan Source", 2021).
+/// Returns true for control characters (C0, DEL, C1), line and paragraph separators, invisible characters (soft hyphen,
+/// zero-width, byte-order mark), and bidirectional controls (Boucher and Anderson, "Trojan Source", 2021).
 pub const fn is_control(c: char) -> bool {
     matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use crate::echo::is_control;
+use crate::echo::{LONGEST_NAME, is_control};
 use crate::field::FieldError;
 use crate::foreign::Ns3Error;
 use crate::nearest::{hint, nearest};
@@ -93,12 +93,9 @@ pub(crate) struct Place<'a> {
     pub(crate) column: usize,
 }
 
-/// Of a label or a tenant (our choice).
-const MOST_CHARACTERS: usize = 200;
-
 /// CSV needs no quotes.
 pub(crate) fn is_label(name: &str) -> bool {
-    (1..=MOST_CHARACTERS).contains(&name.chars().count())
+    (1..=LONGEST_NAME).contains(&name.chars().count())
         && name == name.trim()
         && !name.contains(|c: char| is_control(c) || c == ',' || c == '"')
 }
@@ -109,6 +106,14 @@ pub(crate) const LABEL_RULE: &str =
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_are_as_long_as_their_rule_says() {
+        assert!(LABEL_RULE.contains(&format!("at most {LONGEST_NAME} characters")));
+        let [longest, longer] = [0, 1].map(|more| is_label(&"a".repeat(LONGEST_NAME + more)));
+        assert!(longest && !longer);
+        assert!(!is_label("") && !is_label(" a") && !is_label("a\u{200b}b"));
+    }
 
     #[test]
     fn messages_name_the_place_in_a_file() {

@@ -16,7 +16,7 @@ use crate::plan::BufferPlan;
 use crate::setup::{Arithmetic, Setup};
 use crate::transport::Transport;
 
-/// Sums of bytes, also of retransmitted ones, fit into 64 bits.
+/// Most bytes of all flows together (our choice): sums with retransmitted bytes fit into 64 bits.
 const MAX_BYTES: u64 = 1_000_000_000_000_000_000;
 
 /// Checked setup; the simulator checks paths.
@@ -83,10 +83,10 @@ impl Setup {
         unless(flows.len() as u64 <= most, "workload", || {
             format!("{} flows; at most {most} are possible", flows.len())
         })?;
-        let last = flows.iter().map(|flow| flow.start).max().unwrap_or_default();
-        unless(last < MAX_TIME, "workload", || {
-            format!("a flow starts at {last:#}; a simulation lasts {MAX_TIME:#} at most")
-        })?;
+        if let Some(late) = flows.iter().find(|flow| flow.start >= MAX_TIME) {
+            let message = format!("a flow starts at {:#}; a simulation lasts {MAX_TIME:#} at most", late.start);
+            return Err(FieldError::new("workload", message));
+        }
         let bytes: u128 = flows.iter().filter(|flow| flow.until.is_none()).map(|flow| u128::from(flow.size.0)).sum();
         unless(bytes <= u128::from(MAX_BYTES), "workload", || {
             format!("the flows have {:.3} EB together; at most 1 EB is possible", bytes as f64 / 1e18)

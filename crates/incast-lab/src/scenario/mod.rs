@@ -116,8 +116,7 @@ const fn one() -> u64 {
 pub struct SimulationParams {
     /// Arithmetic of time, and order of simultaneous events. Default exact (our choice).
     pub arithmetic: Arithmetic,
-    /// Simulated time at which a run stops. Default none: when every flow is complete, at
-    /// the latest after 4000 s.
+    /// Simulated time at which a run stops. Default none: a run stops when every flow is complete, or at 4000 s.
     #[schemars(transform = above("0s"))]
     pub horizon: Option<Time>,
     /// Events after which a run stops. Default none.

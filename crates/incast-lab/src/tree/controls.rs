@@ -1,15 +1,12 @@
 //! Refuses control characters in names and values: terminals obey them.
 
-use incast_model::echo::{is_control, word};
+use incast_model::echo::{LONGEST_NAME, is_control, word};
 use serde_json::{Map, Value};
 
 use super::{Tree, path};
 use crate::diagnostic::Diagnostic;
 
 pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
-
-/// Of a name (our choice).
-const MOST_CHARACTERS: usize = 200;
 
 /// Line breaks and tabs in values (SQL, prose).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +62,10 @@ fn unreadable(at: &str, name: &str) -> Option<Diagnostic> {
     let characters = name.chars().count();
     let message = match characters {
         _ if name.trim().is_empty() => "a name is blank".to_owned(),
-        0..=MOST_CHARACTERS => return None,
+        0..=LONGEST_NAME => return None,
         _ => format!("the name `{}` has {characters} characters", word(name)),
     };
-    Some(Diagnostic::new(at, message).allowed(format!("a name of 1 to {MOST_CHARACTERS} characters")))
+    Some(Diagnostic::new(at, message).allowed(format!("a name of 1 to {LONGEST_NAME} characters")))
 }
 
 fn refused(at: &str, what: &str, text: &str, c: char) -> Diagnostic {

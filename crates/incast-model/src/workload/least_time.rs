@@ -35,7 +35,7 @@ pub(super) fn too_early(fabric: &Fabric, flows: &FlowSet, horizon: Option<Time>)
     let busiest = busiest(fabric, flows, &rates);
     let last = alone.iter().map(|(_, end)| *end).max();
     let wanted = last.into_iter().chain(busiest.as_ref().map(|one| one.end)).max().unwrap_or(horizon);
-    let first = flows.flows.iter().map(|flow| flow.start).min().unwrap_or_default();
+    let Some(first) = flows.flows.iter().map(|flow| flow.start).min() else { return Vec::new() };
     // Three digits of the time after the first start.
     let rounded = |time: Time| Time(first.0.saturating_add(ceil3(time.0.saturating_sub(first.0))));
     let advice = |least: Time| format!("write `simulation.horizon = \"{}\"`", rounded(Time(least.0 + 1)));

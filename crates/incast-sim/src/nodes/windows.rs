@@ -17,7 +17,7 @@ use crate::progress::{Halt, Limits, Progress};
 
 /// Events between two checks of the budget and the observer.
 pub(super) const STRIDE: u64 = 1 << 15;
-/// Windows between two calls of the observer, for runs with few events.
+/// Windows between two calls of the observer, for runs with few events (our choice).
 const WINDOWS: u64 = 1 << 14;
 
 pub(super) struct Watch<'a> {
