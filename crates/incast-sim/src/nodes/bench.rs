@@ -12,7 +12,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use super::guards::Guards;
 use super::host::Host;
 use super::out::{Note, Out};
-use super::packet::{Carried, Packet, Stamp};
+use super::packet::{Carried, Extent, Packet, Stamp};
 use super::partition::Partition;
 use super::plan::{LINK_BITS, Plan};
 use super::run::ANY;
@@ -20,7 +20,7 @@ use super::switch::Switch;
 use super::{Cut, Nodes};
 use crate::congestion::{Control, IntRecord, WindowMode};
 use crate::host::{Carrier, PacketParams};
-use crate::kernel::{FlowId, IdVec, Kind, NONE, flag};
+use crate::kernel::{FlowId, IdVec, Kind, NONE, Word, flag};
 use crate::outcome::{Counts, DropReason, FlowRecord};
 use crate::plan::Network;
 use crate::setup::{ControlSetup, Params, Setup};
@@ -53,7 +53,7 @@ pub(super) struct Sent {
     pub(super) in_prio: u8,
     pub(super) marked: bool,
     pub(super) echo: bool,
-    pub(super) stamp: u64,
+    pub(super) word: Word,
     pub(super) records: Vec<IntRecord>,
 }
 
@@ -200,7 +200,7 @@ impl Bench {
             let flow = FlowId(flow);
             let spec = network.flow(flow);
             let (dst, at_dst) =
-                if back { (spec.src, layout.at_src[flow].0) } else { (spec.dst, layout.at_dst[flow].0) };
+                if back { (spec.src, layout.at_src[flow].into()) } else { (spec.dst, layout.at_dst[flow].into()) };
             let flags = network.hosts.controls[0].flags;
             Packet { flow, dst: dst.0, at_dst, size: packets.ack.0 as u16, prio: spec.priority, flags, ..Packet::EMPTY }
         };
@@ -214,14 +214,14 @@ impl Bench {
             let payload = PAYLOAD.min(size(flow) - seq(flow, number));
             let wire = packets.data_header.0 + payload;
             let packet = towards(flow, false);
-            Packet { kind, seq: seq(flow, number), size: wire as u16, payload: payload as u16, ..packet }
+            Packet { kind, seq: seq(flow, number), size: wire as u16, extent: Extent::payload(payload), ..packet }
         };
         match frame {
             Frame::Data(flow, number) => data(Kind::Data, flow, number),
             Frame::Lost(flow, number) => data(Kind::Lost, flow, number),
             Frame::Segment(flow, left) => {
                 let packet = data(Kind::Segment, flow, 0);
-                Packet { stamp: left, flags: flag::RANKED, ..packet }
+                Packet { word: Word::with_left(left), flags: flag::RANKED, ..packet }
             }
             Frame::Ack(flow, number) => Packet { kind: Kind::Ack, seq: seq(flow, number), ..towards(flow, true) },
             Frame::Nack(flow, number) => Packet { kind: Kind::Nack, seq: seq(flow, number), ..towards(flow, true) },
@@ -242,11 +242,11 @@ impl Bench {
             let (time, mut carried) = (wire.first() - DELAY.0, Carried::default());
             let packet = wire.pop::<ANY>(&mut carried);
             assert_eq!(time % 1000, 0, "{packet:?} ends at {time} ps");
-            let Packet { prio, in_prio, flags, stamp, .. } = packet;
+            let Packet { prio, in_prio, flags, word, .. } = packet;
             let records = carried.records[..usize::from(packet.records).min(stride)].to_vec();
             let (marked, echo) = (flags & flag::CE != 0, flags & flag::ECHO != 0);
             let (end, frame) = (time / 1000, frame_of(&packet));
-            sent.push(Sent { end, frame, prio, in_prio, marked, echo, stamp, records });
+            sent.push(Sent { end, frame, prio, in_prio, marked, echo, word, records });
         }
         sent
     }
@@ -306,7 +306,7 @@ fn frame_of(packet: &Packet) -> Frame {
     let (flow, number, xoff) = (packet.flow.0, packet.seq.div_ceil(PAYLOAD), packet.flags & flag::XOFF != 0);
     match packet.kind {
         Kind::Data => Frame::Data(flow, number),
-        Kind::Segment => Frame::Segment(flow, packet.stamp),
+        Kind::Segment => Frame::Segment(flow, packet.word.left()),
         Kind::Ack => Frame::Ack(flow, number),
         Kind::Nack => Frame::Nack(flow, number),
         Kind::Cnp => Frame::Cnp(flow),

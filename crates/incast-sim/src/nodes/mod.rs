@@ -21,6 +21,7 @@ mod host;
 mod lane;
 mod mail;
 mod map;
+mod message;
 mod ns3;
 mod out;
 mod outcome;

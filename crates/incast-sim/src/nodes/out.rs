@@ -5,8 +5,9 @@ use incast_model::units::Time;
 
 use super::calendar::{Calendar, INBOXES, Woken};
 use super::mail::{Bag, Mail, Post};
+use super::message::PfcFrame;
 use super::ns3::Ns3;
-use super::packet::{Carried, Packet, PfcFrame, Stamp};
+use super::packet::{Carried, Packet, Stamp};
 use super::plan::{Far, LINK_BITS, Layout, Plan, PortPlan};
 use super::run::{NS3, has_extras};
 use super::wire::Wire;

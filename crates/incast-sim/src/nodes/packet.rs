@@ -1,31 +1,28 @@
 //! Packets by value: nodes share no packet.
 
-use incast_model::fabric::PortId;
-
+use super::plan::Layout;
 use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{FlowId, Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, ReceivedId, SentId, flag};
+use crate::kernel::{FlowId, Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, ReceivedId, SentId, Word, flag};
 use crate::plan::Forwarded;
 
-/// Some packets have more: [`Carried`]. PFC frames are [`PfcFrame`]s.
+/// Some packets have more: [`Carried`]. PFC frames and messages of hypervisors are written and read by
+/// [`message`](super::message).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Packet {
-    /// Data: first byte. ACK, NACK: next byte expected.
+    /// Position in the flow's bytes. Data: the first byte. ACK, NACK: the next byte expected.
     pub(super) seq: u64,
-    /// Data: start of its transmission, echoed by ACKs. Other transports: their own value, or the path number.
-    pub(super) stamp: u64,
+    pub(super) word: Word,
     /// [`FlowId::NONE`] for PFC frames.
     pub(super) flow: FlowId,
     pub(super) dst: u32,
-    /// Read by [`Packet::received_flow`], [`Packet::sent_flow`] or [`Packet::number_in_pair`].
-    pub(super) at_dst: u32,
+    pub(super) at_dst: AtDst,
     /// At this node.
     pub(super) in_port: LocalPort,
     /// Wire bytes.
     pub(super) size: u16,
-    /// Data: payload bytes. NACK: read by [`Packet::gap`].
-    pub(super) payload: u16,
+    pub(super) extent: Extent,
     pub(super) kind: Kind,
     /// On the wire and in the egress queue.
     pub(super) prio: u8,
@@ -40,16 +37,70 @@ pub(super) struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 40);
 
+/// Number of the flow at the packet's destination, or between hypervisors of the packet in its pair. Read by
+/// [`Packet::received_flow`], [`Packet::sent_flow`] and [`Packet::number_in_pair`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AtDst(u32);
+
+impl AtDst {
+    pub(super) const NONE: Self = Self(0);
+
+    pub(super) const fn number_in_pair(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Flow of a packet of this kind.
+    pub(super) fn of(layout: &Layout, flow: FlowId, kind: Kind) -> Self {
+        if kind.is_forward() { layout.at_dst[flow].into() } else { layout.at_src[flow].into() }
+    }
+
+    /// For a transport, which knows the direction by the kind.
+    pub(super) const fn at_host(self) -> u32 {
+        self.0
+    }
+}
+
+impl From<ReceivedId> for AtDst {
+    #[inline]
+    fn from(flow: ReceivedId) -> Self {
+        Self(flow.0)
+    }
+}
+
+impl From<SentId> for AtDst {
+    #[inline]
+    fn from(flow: SentId) -> Self {
+        Self(flow.0)
+    }
+}
+
+/// Payload bytes, or of a NACK the packets in the gap. Read by [`Packet::payload`] and [`Packet::gap`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent(u16);
+
+impl Extent {
+    pub(super) const NONE: Self = Self(0);
+
+    #[inline]
+    pub(super) const fn payload(bytes: u64) -> Self {
+        Self(bytes as u16)
+    }
+
+    pub(super) const fn gap(packets: u64) -> Self {
+        Self(packets as u16)
+    }
+}
+
 impl Packet {
     pub(super) const EMPTY: Self = Self {
         seq: 0,
-        stamp: 0,
+        word: Word::NONE,
         flow: FlowId::NONE,
         dst: 0,
-        at_dst: 0,
+        at_dst: AtDst::NONE,
         in_port: LocalPort(0),
         size: 0,
-        payload: 0,
+        extent: Extent::NONE,
         kind: Kind::Data,
         prio: 0,
         in_prio: 0,
@@ -69,69 +120,36 @@ impl Packet {
     #[inline]
     pub(super) const fn received_flow(&self) -> ReceivedId {
         debug_assert!(self.kind.is_forward());
-        ReceivedId(self.at_dst)
+        ReceivedId(self.at_dst.0)
     }
 
     #[inline]
     pub(super) const fn sent_flow(&self) -> SentId {
         debug_assert!(!self.kind.is_forward());
-        SentId(self.at_dst)
+        SentId(self.at_dst.0)
     }
 
     /// Between hypervisors.
     pub(super) const fn number_in_pair(&self) -> u32 {
-        self.at_dst
+        self.at_dst.0
     }
 
-    /// NACK: packets between the expected and the arrived one.
+    #[inline]
+    pub(super) fn payload(&self) -> u64 {
+        debug_assert!(self.kind != Kind::Nack);
+        self.extent.0.into()
+    }
+
+    /// NACK: packets between the expected and the arrived one. ACK: 0.
     pub(super) const fn gap(&self) -> u16 {
-        self.payload
+        debug_assert!(matches!(self.kind, Kind::Ack | Kind::Nack));
+        self.extent.0
     }
 
     /// Path that the transport chose for this packet.
     pub(super) const fn own_path(&self) -> Option<u16> {
         let has = matches!(self.kind, Kind::Segment) && self.flags & flag::OWN_PATH != 0;
-        if has { Some(self.stamp as u16) } else { None }
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PfcFrame {
-    pub(super) prio: u8,
-    pub(super) xoff: bool,
-    /// Ingress bytes that caused it.
-    pub(super) bytes: u64,
-    /// Egress port of the packet that caused it.
-    pub(super) culprit: PortId,
-    /// Root of the pause, if known (`measure.blocking`).
-    pub(super) root: Option<PortId>,
-}
-
-impl PfcFrame {
-    pub(super) fn packet(self, size: u16) -> Packet {
-        Packet {
-            seq: self.bytes,
-            stamp: self.culprit.0.into(),
-            dst: self.root.map_or(NONE, |root| root.0),
-            size,
-            kind: Kind::Pfc,
-            in_prio: self.prio,
-            flags: if self.xoff { flag::XOFF } else { 0 },
-            ..Packet::EMPTY
-        }
-    }
-}
-
-impl From<&Packet> for PfcFrame {
-    fn from(packet: &Packet) -> Self {
-        debug_assert_eq!(packet.kind, Kind::Pfc);
-        Self {
-            prio: packet.in_prio,
-            xoff: packet.flags & flag::XOFF != 0,
-            bytes: packet.seq,
-            culprit: PortId(packet.stamp as u32),
-            root: (packet.dst != NONE).then_some(PortId(packet.dst)),
-        }
+        if has { Some(self.word.path()) } else { None }
     }
 }
 

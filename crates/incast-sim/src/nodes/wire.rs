@@ -225,8 +225,8 @@ impl Wire {
         if self.len > 1 {
             let (first, second) = (self.place(0), self.place(1));
             let (one, other) = (self.entries[first].packet, self.entries[second].packet);
-            self.entries[first].packet = Packet { seq: other.seq, stamp: other.stamp, ..one };
-            self.entries[second].packet = Packet { seq: one.seq, stamp: one.stamp, ..other };
+            self.entries[first].packet = Packet { seq: other.seq, word: other.word, ..one };
+            self.entries[second].packet = Packet { seq: one.seq, word: one.word, ..other };
         }
     }
 

@@ -1,4 +1,4 @@
-use crate::kernel::{FlowId, Kind, PacketId, flag};
+use crate::kernel::{FlowId, Kind, PacketId, Word, flag};
 
 /// Whatever the priorities of its packets.
 pub(crate) const RANKED_QUEUE: u8 = 1;
@@ -44,9 +44,9 @@ impl RankedQueue {
 }
 
 /// 0 without data; then data of other transports by priority; then pFabric data by bytes left.
-pub(crate) fn rank(kind: Kind, flags: u8, stamp: u64, prio: u8) -> u64 {
+pub(crate) fn rank(kind: Kind, flags: u8, word: Word, prio: u8) -> u64 {
     match kind {
-        Kind::Segment if flags & flag::RANKED != 0 => 8 + stamp,
+        Kind::Segment if flags & flag::RANKED != 0 => 8 + word.left(),
         Kind::Segment | Kind::Data => 8 - u64::from(prio),
         _ => 0,
     }
@@ -95,11 +95,11 @@ mod tests {
     #[test]
     fn ranks_are_by_what_is_left_and_then_by_priority() {
         let ranks = [
-            rank(Kind::SegmentAck, 0, 1, 3),
-            rank(Kind::Data, 0, 1, 7),
-            rank(Kind::Segment, 0, 1, 3),
-            rank(Kind::Segment, flag::RANKED, 1, 3),
-            rank(Kind::Segment, flag::RANKED, 146_000, 3),
+            rank(Kind::SegmentAck, 0, Word::with_left(1), 3),
+            rank(Kind::Data, 0, Word::with_left(1), 7),
+            rank(Kind::Segment, 0, Word::with_left(1), 3),
+            rank(Kind::Segment, flag::RANKED, Word::with_left(1), 3),
+            rank(Kind::Segment, flag::RANKED, Word::with_left(146_000), 3),
         ];
         assert_eq!(ranks, [0, 1, 5, 9, 146_008]);
     }

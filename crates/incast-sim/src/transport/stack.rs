@@ -6,7 +6,7 @@ use incast_model::flow::Flow;
 use super::segments::{Packets, Segment};
 use super::{Job, Matching};
 use crate::host::PacketParams;
-use crate::kernel::{FlowId, Kind, LocalPort, Range, ReceivedId, SentId, flag};
+use crate::kernel::{FlowId, Kind, LocalPort, Range, ReceivedId, SentId, Word, flag};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Incoming<'a> {
@@ -16,7 +16,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) at_host: u32,
     pub(crate) nic: LocalPort,
     pub(crate) seq: u64,
-    pub(crate) stamp: u64,
+    pub(crate) word: Word,
     pub(crate) payload: u64,
     pub(crate) prio: u8,
     pub(crate) flags: u8,
@@ -52,7 +52,7 @@ pub(crate) enum Path {
 pub(crate) struct Outgoing {
     pub(crate) kind: Kind,
     pub(crate) seq: u64,
-    pub(crate) stamp: u64,
+    pub(crate) word: Word,
     pub(crate) payload: u16,
     pub(crate) size: u16,
     pub(crate) prio: u8,
@@ -139,7 +139,7 @@ pub(crate) trait Stack {
         Outgoing {
             kind: Kind::Segment,
             seq: segment.seq,
-            stamp: 0,
+            word: Word::NONE,
             payload: segment.len as u16,
             size: (segment.len + self.sizes().segment_header.0) as u16,
             prio: self.sent(own).priority,
@@ -150,12 +150,12 @@ pub(crate) trait Stack {
 
     fn control(&self, kind: Kind, prio: u8) -> Outgoing {
         let size = self.sizes().control.0 as u16;
-        Outgoing { kind, seq: 0, stamp: 0, payload: 0, size, prio, flags: flag::NOT_ECT, path: Path::OfFlow }
+        Outgoing { kind, seq: 0, word: Word::NONE, payload: 0, size, prio, flags: flag::NOT_ECT, path: Path::OfFlow }
     }
 
-    /// Echoes the time stamp, and `echo` as a mark.
+    /// Echoes the packet's word, and `echo` as a mark.
     fn answer(&self, packet: &Incoming<'_>, kind: Kind, seq: u64, prio: u8, echo: bool) -> Outgoing {
-        let mut answer = Outgoing { seq, stamp: packet.stamp, ..self.control(kind, prio) };
+        let mut answer = Outgoing { seq, word: packet.word, ..self.control(kind, prio) };
         answer.path = if packet.own_path { Path::Any } else { Path::OfFlow };
         answer.flags |= if echo { flag::ECHO } else { 0 };
         answer

@@ -32,8 +32,9 @@ use std::collections::BinaryHeap;
 use incast_model::fabric::{HostId, NodeId, PortId};
 use incast_model::units::Time;
 
+use super::message::PfcFrame;
 use super::out::{Note, Noted, Out};
-use super::packet::{Packet, PfcFrame, Slab};
+use super::packet::{Packet, Slab};
 use super::plan::Plan;
 use crate::balance::State;
 use crate::kernel::{Event, IdVec, Kind, LocalPort, ReceivedId, SentId, Target};

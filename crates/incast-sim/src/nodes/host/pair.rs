@@ -11,10 +11,10 @@ use crate::balance::backlog;
 use crate::congestion::{Ack, Controller};
 use crate::host::PacketParams;
 use crate::host::selective::{Flight, came};
-use crate::kernel::{FlowId, Kind, LocalPort, PairId, ReceivedId, SentId, flag};
+use crate::kernel::{FlowId, Kind, LocalPort, PairId, ReceivedId, SentId, Word, flag};
 use crate::measure::RateSample;
 use crate::nodes::out::Out;
-use crate::nodes::packet::Packet;
+use crate::nodes::packet::{Extent, Packet};
 use crate::nodes::plan::{Plan, Route};
 use crate::nodes::run::{ANY, NS3, has_extras};
 
@@ -152,12 +152,12 @@ impl Host {
         let size = self.params.packets.data_size(payload, pair.flags);
         let packet = Packet {
             seq: pair.stream.next,
-            stamp: self.now,
+            word: Word::sent_at(self.now),
             flow: pair.flow,
             dst: pair.dst,
-            at_dst: pair.at_dst.0,
+            at_dst: pair.at_dst.into(),
             size: size as u16,
-            payload: payload as u16,
+            extent: Extent::payload(payload),
             kind: Kind::Data,
             prio: pair.prio,
             flags: pair.flags,
@@ -276,7 +276,7 @@ impl Host {
             next,
             marked: packet.flags & flag::ECHO != 0,
             nack: packet.kind == Kind::Nack,
-            rtt: Time(self.now - packet.stamp),
+            rtt: Time(packet.word.since(self.now)),
             int: &out.carried.records[..records],
             pint: if packet.records == 0 { 0 } else { out.carried.records[0].pint() },
             flow: &self.nics[pair.nic].link.context,

@@ -42,7 +42,7 @@ impl Host {
         let fits = |host: &Self, limit: u32| u64::from(host.nics[nic].queued) + size <= u64::from(limit);
         match plan.network.config.queues.host_storage {
             Storage::Ranked(limit) => {
-                let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
+                let rank = rank(packet.kind, packet.flags, packet.word, packet.prio);
                 while !fits(self, limit) {
                     let Some(place) = self.nics[nic].stored.ranked.evict_above(rank) else {
                         return self.overflow::<RUN>(plan, out, nic, packet);
@@ -73,7 +73,7 @@ impl Host {
         queue.peak = queue.peak.max(queue.bytes);
         nic.queued += size;
         if has_transports(RUN) && self.params.ranks && prio != 0 {
-            let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
+            let rank = rank(packet.kind, packet.flags, packet.word, packet.prio);
             nic.stored.ranked.push(rank, packet.flow, place);
             nic.waiting |= 1 << RANKED_QUEUE;
             return;

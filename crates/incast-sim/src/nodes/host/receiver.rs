@@ -7,7 +7,7 @@ use crate::host::CnpMode;
 use crate::host::selective::{Arrived, Taken};
 use crate::kernel::{FlowId, Kind, LocalPort, ReceivedId, SentId, flag};
 use crate::nodes::out::Out;
-use crate::nodes::packet::Packet;
+use crate::nodes::packet::{Extent, Packet};
 use crate::nodes::plan::Plan;
 use crate::nodes::run::has_extras;
 
@@ -81,7 +81,7 @@ impl Host {
         let rdma = &self.params.rdma;
         let receiver = &mut self.receivers[packet.received_flow()];
         if packet.seq == receiver.expected {
-            receiver.expected += u64::from(packet.payload);
+            receiver.expected += packet.payload();
             receiver.unanswered += 1;
             let whole = receiver.expected >= receiver.size;
             if receiver.unanswered < rdma.ack_every && !whole {
@@ -161,9 +161,9 @@ impl Host {
         let answer = Packet {
             seq,
             dst: receiver.src,
-            at_dst: receiver.at_src.0,
+            at_dst: receiver.at_src.into(),
             size: size as u16,
-            payload: ahead as u16,
+            extent: Extent::gap(ahead),
             kind,
             prio: self.params.rdma.ack_priority.unwrap_or(receiver.prio),
             in_prio: 0,
@@ -185,10 +185,10 @@ impl Host {
         receiver.next_cnp = self.now + self.params.rdma.cnp_interval.0;
         let size = self.params.packets.cnp.0;
         let notification = Packet {
-            stamp: packet.stamp,
+            word: packet.word,
             flow: packet.flow,
             dst: receiver.src,
-            at_dst: receiver.at_src.0,
+            at_dst: receiver.at_src.into(),
             size: size as u16,
             kind: Kind::Cnp,
             prio: self.params.rdma.cnp_priority,

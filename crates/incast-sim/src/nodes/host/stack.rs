@@ -9,9 +9,9 @@ use incast_model::units::Time;
 
 use super::Host;
 use crate::host::PacketParams;
-use crate::kernel::{FlowId, IdVec, Kind, LocalPort, Range, ReceivedId, SentId, flag};
+use crate::kernel::{FlowId, IdVec, Kind, LocalPort, Range, ReceivedId, SentId, Word, flag};
 use crate::nodes::out::{Effect, Out};
-use crate::nodes::packet::Packet;
+use crate::nodes::packet::{AtDst, Extent, Packet};
 use crate::nodes::plan::Plan;
 use crate::nodes::run::has_extras;
 use crate::transport::{Agenda, Endpoints, Incoming, Job, Matching, Outgoing, Path, Stack, Timers, To, TransportHost};
@@ -102,11 +102,11 @@ impl Host {
         work.give_endpoint(&Incoming {
             kind: packet.kind,
             flow: packet.flow,
-            at_host: packet.at_dst,
+            at_host: packet.at_dst.at_host(),
             nic,
             seq: packet.seq,
-            stamp: packet.stamp,
-            payload: packet.payload.into(),
+            word: packet.word,
+            payload: packet.payload(),
             prio: packet.prio,
             flags: packet.flags,
             own_path: packet.own_path().is_some(),
@@ -247,27 +247,27 @@ impl<const RUN: u8> Work<'_, RUN> {
         let (flow, dst, at_dst) = match to {
             To::Receiver(own) => {
                 let flow = self.flow_of(own);
-                (flow, network.flow(flow).dst.0, layout.at_dst[flow].0)
+                (flow, network.flow(flow).dst.0, layout.at_dst[flow].into())
             }
             To::Sender(own, _) => {
                 let flow = layout.received[self.host.params.id][own];
-                (flow, network.flow(flow).src.0, layout.at_src[flow].0)
+                (flow, network.flow(flow).src.0, layout.at_src[flow].into())
             }
-            To::Host(host, flow, _) => (flow, host, 0),
+            To::Host(host, flow, _) => (flow, host, AtDst::NONE),
         };
-        let (path, stamp) = match packet.path {
-            Path::OfFlow if network.flow(flow).path.is_some() => (flag::PATH, packet.stamp),
-            Path::OfFlow | Path::Any => (0, packet.stamp),
-            Path::Number(number) => (flag::PATH | flag::OWN_PATH, number.into()),
+        let (path, word) = match packet.path {
+            Path::OfFlow if network.flow(flow).path.is_some() => (flag::PATH, packet.word),
+            Path::OfFlow | Path::Any => (0, packet.word),
+            Path::Number(number) => (flag::PATH | flag::OWN_PATH, Word::with_path(number)),
         };
         Packet {
             seq: packet.seq,
-            stamp,
+            word,
             flow,
             dst,
             at_dst,
             size: packet.size,
-            payload: packet.payload,
+            extent: Extent::payload(packet.payload.into()),
             kind: packet.kind,
             prio: packet.prio,
             flags: packet.flags | path,

@@ -15,7 +15,7 @@ impl<G: Hooks> Switch<G> {
         let fits = |switch: &Self, limit: u32| u64::from(switch.ports[port].queued) + size <= u64::from(limit);
         match self.settings.storage {
             Storage::Ranked(limit) => {
-                let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
+                let rank = rank(packet.kind, packet.flags, packet.word, packet.prio);
                 while !fits(self, limit) {
                     let Some(place) = self.ranked[port].evict_above(rank) else {
                         return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
@@ -39,7 +39,7 @@ impl<G: Hooks> Switch<G> {
                 if self.ranked.is_empty() {
                     return self.enqueue::<RUN>(out, port, packet, packet.flags | mark);
                 }
-                let rank = rank(packet.kind, packet.flags, packet.stamp, packet.prio);
+                let rank = rank(packet.kind, packet.flags, packet.word, packet.prio);
                 self.enqueue_ranked::<RUN>(out, port, packet, packet.flags | mark, rank);
             }
         }

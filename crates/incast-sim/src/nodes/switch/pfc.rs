@@ -5,8 +5,9 @@ use incast_model::units::Time;
 
 use super::{Hooks, Switch};
 use crate::kernel::LocalPort;
+use crate::nodes::message::PfcFrame;
 use crate::nodes::out::{Note, Noted, Out};
-use crate::nodes::packet::{Packet, PfcFrame};
+use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::{ANY, NS3, has_extras};
 use crate::plan::Network;
@@ -153,7 +154,7 @@ mod tests {
         // The second packet, at 1100 ns, makes it 2500 B. The frame takes 10 ns.
         let sent = bench.packets(0);
         assert_eq!((sent.len(), sent[0].end, sent[0].frame, sent[0].prio), (1, 1110, Xoff(3, 2500), 0));
-        assert_eq!(sent[0].stamp, u64::from(bench.port(2).0), "the port by which the packet is to leave");
+        assert_eq!(sent[0].word.culprit(), bench.port(2), "the port by which the packet is to leave");
         let ingress = bench.at_switch(|switch, _, _| *switch.ports[LocalPort(0)].ingress(3));
         assert_eq!((ingress.paused, ingress.xoffs, bench.counts().pauses), (true, 1, 1));
     }

@@ -15,7 +15,7 @@ use paths::Ways;
 use super::slotted::acknowledge_each;
 use super::stack::{Incoming, Path, Stack, To};
 use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
-use crate::kernel::{FlowId, IdVec, Kind, LocalPort, NONE, ReceivedId, SentId};
+use crate::kernel::{FlowId, IdVec, Kind, LocalPort, NONE, ReceivedId, SentId, Word};
 
 /// Requests in a row until the waiting time stays at 2^6 times `patience`.
 const MOST_DOUBLINGS: u32 = 6;
@@ -140,7 +140,7 @@ impl Fastpass {
     fn send_request(&self, stack: &mut impl Stack, own: SentId, left: u64, reminds: bool) {
         let mut packet = stack.control(Kind::Request, self.params.control_priority);
         packet.seq = left;
-        packet.stamp = reminds.into();
+        packet.word = Word::with_reminder(reminds);
         packet.path = Path::Any;
         stack.send(To::Host(self.host, stack.flow_of(own), stack.nic_of(own)), packet, []);
     }
@@ -149,7 +149,7 @@ impl Fastpass {
         let Some(central) = &mut self.central else { return };
         let flow = stack.flow(packet.flow);
         let ends = (flow.src.0, flow.dst.0);
-        let reminds = (packet.stamp > 0).then_some(stack.now() / self.epoch);
+        let reminds = packet.word.reminds().then_some(stack.now() / self.epoch);
         central.arbiter.request(packet.flow, ends, packet.seq, reminds);
         if !central.awake && !central.arbiter.is_idle() {
             central.awake = true;
@@ -183,15 +183,15 @@ impl Fastpass {
     fn send_schedule(&self, stack: &mut impl Stack, nic: LocalPort, schedule: Schedule) {
         let flow = FlowId(schedule.slots[0].1 as u32); // the low half
         let mut packet = stack.control(Kind::Schedule, self.params.control_priority);
-        packet.stamp = schedule.begin;
+        packet.word = Word::with_begin(schedule.begin);
         packet.path = Path::Any;
         stack.send(To::Host(schedule.host, flow, nic), packet, schedule.slots);
     }
 
     fn receive_schedule(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {
         let begin = match self.params.align {
-            FastpassAlign::Epoch => packet.stamp,
-            FastpassAlign::Asap => packet.stamp.min(stack.now()),
+            FastpassAlign::Epoch => packet.word.begin(),
+            FastpassAlign::Asap => packet.word.begin().min(stack.now()),
         };
         let slots = u64::from(self.params.epoch_packets);
         for &(slot, flow) in packet.ranges {

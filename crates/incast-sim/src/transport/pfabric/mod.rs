@@ -12,7 +12,7 @@ use sender::Sender;
 
 use super::stack::{Incoming, Stack, To};
 use super::{ByFlow, Endpoint, Reassembly, Scope};
-use crate::kernel::{IdVec, Kind, ReceivedId, SentId, flag};
+use crate::kernel::{IdVec, Kind, ReceivedId, SentId, Word, flag};
 
 #[derive(Debug)]
 pub(crate) struct Pfabric {
@@ -49,7 +49,7 @@ impl Endpoint for Pfabric {
         if probe {
             let mut packet = stack.control(Kind::Probe, stack.sent(own).priority);
             packet.seq = una;
-            packet.stamp = left;
+            packet.word = Word::with_left(left);
             stack.send(To::Receiver(own), packet, []);
         } else {
             self.pump(stack, own);
@@ -71,7 +71,7 @@ impl Pfabric {
         let Some(sender) = self.senders.get_mut(own) else { return };
         while let Some(segment) = sender.next_segment() {
             let mut packet = stack.segment(own, segment);
-            packet.stamp = sender.left();
+            packet.word = Word::with_left(sender.left());
             packet.flags |= flag::RANKED;
             if stack.timer(own) == u64::MAX {
                 stack.set_timer(own, stack.now() + sender.rto());

@@ -8,7 +8,7 @@ mod params;
 mod receiver;
 mod source;
 
-use crate::kernel::{IdVec, Kind, LocalPort, ReceivedId, SentId};
+use crate::kernel::{IdVec, Kind, LocalPort, ReceivedId, SentId, Word};
 pub use params::{PhostHold, PhostOrder, PhostParams};
 use receiver::{Inbound, Pacer, Times};
 use source::{Holders, Source, Token};
@@ -90,7 +90,7 @@ impl Endpoint for Phost {
         if let Some(grant) = granted {
             let mut packet = stack.control(Kind::Token, self.params.control_priority);
             packet.seq = grant.seq;
-            packet.stamp = grant.number << 32 | grant.left.min(u64::from(u32::MAX));
+            packet.word = Word::with_token(grant.number as u32, grant.left);
             stack.send(To::Sender(grant.flow, nic), packet, []);
         }
     }
@@ -111,7 +111,7 @@ impl Endpoint for Phost {
             holders.served();
             let sent_all = source.has_sent_all();
             let mut packet = stack.segment(own, segment);
-            packet.stamp = number.into();
+            packet.word = Word::with_token(number, 0);
             packet.prio = prio;
             if sent_all {
                 self.wait_for_answer(stack, own);
@@ -170,7 +170,7 @@ impl Phost {
         let own = packet.sent_flow();
         let Some(source) = self.sources.get_mut(own) else { return };
         let nic = stack.nic_of(own);
-        let (number, left) = ((packet.stamp >> 32) as u32, packet.stamp & u64::from(u32::MAX));
+        let (number, left) = (packet.word.token(), packet.word.packets_left());
         let packet_time = stack.wire_time(nic, stack.full_size());
         let expiry = stack.now() + (self.params.token_life * packet_time as f64) as u64;
         source.tries = 0;
@@ -208,7 +208,7 @@ impl Phost {
             stack.count_discarded(own);
             return self.confirm(stack, packet);
         };
-        let new = inbound.take(packet.seq, packet.payload, packet.stamp);
+        let new = inbound.take(packet.seq, packet.payload, packet.word.token().into());
         let whole = inbound.is_whole();
         if new {
             self.pacers[packet.nic].update(inbound, self.params.order);

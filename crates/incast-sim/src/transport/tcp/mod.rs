@@ -1,5 +1,5 @@
 //! TCP for datacenters (RFC 9293, 5681, 6582, 2018, 6675, 6298, 3168), with a choice of congestion controls.
-use crate::kernel::{IdVec, Kind, LocalPort, Range, ReceivedId, SentId, flag};
+use crate::kernel::{IdVec, Kind, LocalPort, Range, ReceivedId, SentId, Word, flag};
 
 mod control;
 mod cwnd;
@@ -122,7 +122,7 @@ impl Tcp {
             sender.give(None);
         }
         let mut packet = stack.control(Kind::Syn, stack.sent(own).priority);
-        packet.stamp = stack.now();
+        packet.word = Word::sent_at(stack.now());
         self.arm(stack, own);
         stack.send(To::Receiver(own), packet, []);
     }
@@ -137,7 +137,7 @@ impl Tcp {
         let own = packet.sent_flow();
         let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.phase == Phase::Handshake {
-            sender.on_syn_ack(stack.now() - packet.stamp);
+            sender.on_syn_ack(packet.word.since(stack.now()));
             stack.set_timer(own, u64::MAX);
             self.pump(stack, own);
         }
@@ -150,7 +150,7 @@ impl Tcp {
             sender.give(Some(segment));
             let reduced = !segment.again && sender.reports_reduction();
             let mut packet = stack.segment(own, segment);
-            packet.stamp = stack.now();
+            packet.word = Word::sent_at(stack.now());
             if listens {
                 packet.flags &= !flag::NOT_ECT;
                 packet.flags |= if reduced { flag::CWR } else { 0 };
@@ -183,7 +183,7 @@ impl Tcp {
         }
         if let Some(answer) = verdict.answer {
             let mut ack = stack.answer(packet, Kind::SegmentAck, answer.next, packet.prio, answer.echo);
-            ack.stamp = answer.stamp;
+            ack.word = answer.word;
             stack.send(To::Sender(own, nic), ack, self.blocks(own));
         }
     }
@@ -191,7 +191,7 @@ impl Tcp {
     fn send_ack(&self, stack: &mut impl Stack, (own, nic): (ReceivedId, LocalPort), answer: Answer) {
         let mut ack = stack.control(Kind::SegmentAck, stack.received(own).priority);
         ack.seq = answer.next;
-        ack.stamp = answer.stamp;
+        ack.word = answer.word;
         ack.flags |= if answer.echo { flag::ECHO } else { 0 };
         stack.send(To::Sender(own, nic), ack, self.blocks(own));
     }
@@ -208,7 +208,7 @@ impl Tcp {
             now: Time(stack.now()),
             next: packet.seq,
             beyond: packet.ranges,
-            rtt: stack.now() - packet.stamp,
+            rtt: packet.word.since(stack.now()),
             marked: packet.flags & flag::ECHO != 0,
         };
         if heard.marked {

@@ -1,7 +1,7 @@
 //! Receiver of a TCP flow (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257, section 3.2).
 
 use super::TcpParams;
-use crate::kernel::{LocalPort, Range, flag};
+use crate::kernel::{LocalPort, Range, Word, flag};
 use crate::transport::Reassembly;
 use crate::transport::stack::Incoming;
 
@@ -21,7 +21,7 @@ pub(super) struct Verdict {
 pub(super) struct Answer {
     pub(super) next: u64,
     pub(super) echo: bool,
-    pub(super) stamp: u64,
+    pub(super) word: Word,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -29,9 +29,9 @@ pub(super) struct Receiver {
     stream: Reassembly,
     /// First bytes of the last segments beyond the gap, latest first.
     recent: [u64; RECENT],
-    /// Unacknowledged segments, and the sending time of the first.
+    /// Unacknowledged segments, and the word of the first.
     waiting: u32,
-    stamp: u64,
+    word: Word,
     /// In ps.
     pub(super) due: u64,
     pub(super) nic: LocalPort,
@@ -56,7 +56,7 @@ impl Receiver {
         // The sender needs to know: out of order, in a gap, duplicate, or last.
         let urgent = seq != before || next != end || !self.stream.beyond().is_empty() || next == size;
         if self.waiting == 0 {
-            self.stamp = packet.stamp;
+            self.word = packet.word;
         }
         self.waiting += 1;
         let at_once = params.delayed_ack.is_none() || urgent || self.waiting >= params.ack_every;
@@ -81,7 +81,7 @@ impl Receiver {
         }
         self.waiting = 0;
         self.due = u64::MAX;
-        Some(Answer { next: self.next(), echo: self.marked, stamp: self.stamp })
+        Some(Answer { next: self.next(), echo: self.marked, word: self.word })
     }
 
     pub(super) const fn begins_to_wait(&self) -> bool {
@@ -114,10 +114,10 @@ mod tests {
     use crate::transport::TransportParams;
 
     fn segment(number: u64, flags: u8) -> Incoming<'static> {
-        let (seq, stamp) = (1000 * number, 7 + number);
+        let (seq, word) = (1000 * number, Word::sent_at(7 + number));
         let (kind, flow, at_host, nic) = (Kind::Segment, FlowId(0), 0, LocalPort(0));
         let (payload, prio, own_path, ranges) = (1000, 3, false, &[][..]);
-        Incoming { kind, flow, at_host, nic, seq, stamp, payload, prio, flags, own_path, ranges }
+        Incoming { kind, flow, at_host, nic, seq, word, payload, prio, flags, own_path, ranges }
     }
 
     /// Next byte in thousands, and echo; `None` if delayed.
@@ -148,7 +148,7 @@ mod tests {
         let mut receiver = Receiver::default();
         assert!(receiver.take(&segment(0, 0), 2000, &params).answer.is_none() && receiver.begins_to_wait());
         let answer = receiver.take(&segment(1, 0), 2000, &params).answer;
-        assert_eq!(answer, Some(Answer { next: 2000, echo: false, stamp: 7 }));
+        assert_eq!(answer, Some(Answer { next: 2000, echo: false, word: Word::sent_at(7) }));
         assert_eq!(receiver.answer(), None);
     }
 

@@ -2,7 +2,7 @@
 
 use super::Work;
 use crate::kernel::{LocalPort, Range, SentId, flag};
-use crate::nodes::packet::Packet;
+use crate::nodes::packet::{AtDst, Packet};
 use crate::transport::{Job, Stack, TransportHost};
 
 impl<const RUN: u8> Work<'_, RUN> {
@@ -54,7 +54,11 @@ impl<const RUN: u8> Work<'_, RUN> {
         let (now, bytes) = (self.host.now, self.weight_of(&packet));
         let marks = if self.rules().uses_marks() { flag::NOT_ECT } else { 0 };
         let number = self.outward(pair).half.depart(now, bytes);
-        self.send_out(LocalPort(0), &Packet { at_dst: number, flags: packet.flags & !marks, ..packet }, ranges);
+        self.send_out(
+            LocalPort(0),
+            &Packet { at_dst: AtDst::number_in_pair(number), flags: packet.flags & !marks, ..packet },
+            ranges,
+        );
     }
 
     fn wake_sources(&mut self, pair: u32) {
@@ -100,9 +104,6 @@ impl<const RUN: u8> Work<'_, RUN> {
         self.wake_receiver(pair);
         let flags = self.inward(pair).half.hear(rules, (now, bytes), packet.number_in_pair(), packet.flags);
         self.meter(bytes);
-        let layout = self.plan.layout;
-        let flow = packet.flow;
-        let at_dst = if packet.kind.is_forward() { layout.at_dst[flow].0 } else { layout.at_src[flow].0 };
-        Packet { at_dst, flags, ..*packet }
+        Packet { at_dst: AtDst::of(self.plan.layout, packet.flow, packet.kind), flags, ..*packet }
     }
 }

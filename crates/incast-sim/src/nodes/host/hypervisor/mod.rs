@@ -9,9 +9,10 @@ use incast_model::fabric::HostId;
 use incast_model::units::Time;
 
 use super::stack::Work;
-use crate::kernel::{Kind, LocalPort, Range, flag};
+use crate::kernel::{LocalPort, Range};
 use crate::nodes::Nodes;
 use crate::nodes::host::Hosts;
+use crate::nodes::message::Message;
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::outcome::HypervisorCounts;
@@ -135,27 +136,20 @@ impl<'a, const RUN: u8> Work<'a, RUN> {
 
     /// `None` if the packet is a message of hypervisors.
     pub(super) fn pass_hypervisor(&mut self, packet: &Packet) -> Option<Packet> {
-        match packet.kind {
-            Kind::Offer | Kind::Share | Kind::Feedback | Kind::Rate => {
-                self.receive_message(packet);
-                None
-            }
-            _ => Some(self.count_arrival(packet)),
-        }
+        let Some(message) = Message::of(packet) else { return Some(self.count_arrival(packet)) };
+        self.receive_message(packet, message);
+        None
     }
 
-    fn tell(&mut self, pair: u32, kind: Kind, [seq, stamp]: [u64; 2], bit: bool) {
+    fn tell(&mut self, pair: u32, message: Message) {
         let one = &self.all().pairs[pair as usize];
+        let packet = message.packet();
         let packet = Packet {
-            seq,
-            stamp,
             flow: one.flow,
-            dst: if kind.is_forward() { one.dst } else { one.src },
+            dst: if packet.kind.is_forward() { one.dst } else { one.src },
             size: self.host.params.packets.control.0 as u16,
-            kind,
             prio: self.plan.network.flow(one.flow).priority,
-            flags: flag::NOT_ECT | if bit { flag::ECHO } else { 0 },
-            ..Packet::EMPTY
+            ..packet
         };
         let bytes = self.host.params.packets.control.0 + self.host.params.packets.gap.0;
         let counts = &mut self.hypervisor().counts;
@@ -165,20 +159,19 @@ impl<'a, const RUN: u8> Work<'a, RUN> {
         self.send_out(LocalPort(0), &packet, Vec::new());
     }
 
-    fn receive_message(&mut self, packet: &Packet) {
+    fn receive_message(&mut self, packet: &Packet, message: Message) {
         let (rules, now) = (self.rules(), self.host.now);
         let pair = self.all().pair_of_message(packet.flow, packet.kind.is_forward(), packet.dst);
-        let [first, second] = [packet.seq, packet.stamp].map(f64::from_bits);
-        if packet.kind == Kind::Offer {
+        if let Message::Offer { offer, waits } = message {
             self.wake_receiver(pair);
-            return self.inward(pair).half.hear_offer(first, packet.flags & flag::ECHO != 0);
+            return self.inward(pair).half.hear_offer(offer, waits);
         }
         let half = &mut self.outward(pair).half;
-        match packet.kind {
-            Kind::Share if half.active => half.hear_share(rules, now, first, second),
-            Kind::Feedback => return half.hear_reports(packet.seq),
-            Kind::Rate => half.hear_rate(rules, now, second),
-            _ => return,
+        match message {
+            Message::Share { offer, share } if half.active => half.hear_share(rules, now, offer, share),
+            Message::Feedback { events } => return half.hear_reports(events),
+            Message::Rate(rate) => half.hear_rate(rules, now, rate),
+            Message::Offer { .. } | Message::Share { .. } => return,
         }
         self.plan_release(pair);
     }

@@ -1,7 +1,8 @@
 //! Timers of a VM: guarantee partitioning, rate allocation, measurement of received traffic.
 
 use super::Work;
-use crate::kernel::{Kind, LocalPort};
+use crate::kernel::LocalPort;
+use crate::nodes::message::Message;
 use crate::tenant::{ElasticSwitchParams, Hypervisor, Share, partition};
 use crate::transport::{Job, Stack};
 
@@ -66,8 +67,8 @@ impl<const RUN: u8> Work<'_, RUN> {
             self.plan_release(pair);
         }
         for pair in receives {
-            if let Some(report) = self.inward(pair).half.report() {
-                self.tell(pair, Kind::Feedback, report, false);
+            if let Some(events) = self.inward(pair).half.report() {
+                self.tell(pair, Message::Feedback { events });
             }
         }
         if let Some(rate) = rules.params.rate() {
@@ -117,14 +118,14 @@ impl<const RUN: u8> Work<'_, RUN> {
         let equal = hose / sends.len() as f64;
         for (pair, share) in sends.into_iter().zip(partition(hose, params.floor, &wants)) {
             let waits = self.outward(pair).half.take_share(rules, now, share, equal);
-            self.tell(pair, Kind::Offer, [share.offer.to_bits(), 0], waits);
+            self.tell(pair, Message::Offer { offer: share.offer, waits });
             self.plan_release(pair);
         }
         let vm = &self.hypervisor().vm;
         let (receives, hose) = (vm.receives.clone(), vm.receive);
         let wants: Vec<_> = receives.iter().map(|&pair| self.inward(pair).half.want()).collect();
         for (pair, Share { share, offer }) in receives.into_iter().zip(partition(hose, params.floor, &wants)) {
-            self.tell(pair, Kind::Share, [offer.to_bits(), share.to_bits()], false);
+            self.tell(pair, Message::Share { offer, share });
         }
     }
 
@@ -139,7 +140,7 @@ impl<const RUN: u8> Work<'_, RUN> {
     fn tell_new_sender(&mut self, pair: u32) {
         let rate = self.hypervisor().vm.reported_rate;
         if rate.is_finite() && self.all().pairs[pair as usize].carries_data {
-            self.tell(pair, Kind::Rate, [0, rate.to_bits()], false);
+            self.tell(pair, Message::Rate(rate));
         }
     }
 
@@ -158,7 +159,7 @@ impl<const RUN: u8> Work<'_, RUN> {
         let (rate, next) = own.vm.adapt(params, now, hoses, senders.len());
         let awake = own.vm.awake;
         for pair in senders {
-            self.tell(pair, Kind::Rate, [0, rate.to_bits()], false);
+            self.tell(pair, Message::Rate(rate));
         }
         if awake {
             self.plan(LocalPort(0), next, Job::Meter(self.host.params.id.0));
