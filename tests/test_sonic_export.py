@@ -220,6 +220,17 @@ def test_settings_without_a_table_are_listed(command: Command, tmp_path: Path) -
     assert "isolation" not in command("export", "sonic-buffers", "s.toml", "-o", "other").stderr
 
 
+def test_headroom_that_priorities_share_is_noted(command: Command, tmp_path: Path) -> None:
+    text = STAR + '[switch]\nlossless = [3, 4]\nheadroom = "three-delays"\n'
+    pools = export(command, tmp_path, text)["s0.json"]["BUFFER_POOL"]
+    # 3 ports, 3 delays of 1 us at 100 Gb/s.
+    assert pools["ingress_lossless_pool"]["xoff"] == str(3 * 37_500)
+    readme = (tmp_path / "out/README.md").read_text()
+    assert "one headroom for its 2 lossless priorities" in readme
+    export(command, tmp_path, text.replace("[3, 4]", "[3]"), "--overwrite")
+    assert "shared headroom" not in (tmp_path / "out/README.md").read_text()
+
+
 def test_nvlink_switches_have_no_file(command: Command, tmp_path: Path) -> None:
     rails = "[fabric.rail_optimized]\nservers = 2\nspines = 1\ngpus_per_server = 2\n"
     assert list(export(command, tmp_path, rails)) == ["rail0.json", "spine0.json"]

@@ -67,9 +67,12 @@ pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
 /// # Errors
 /// Invalid JSON or an invalid entry, with its place.
 pub fn read_json(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesError> {
+    if !text.trim_start().starts_with('{') {
+        return Err(error("line 1 column 1", "not a JSON object"));
+    }
     let file: File = serde_json::from_str(text).map_err(|wrong| {
-        let place = format!("line {} column {}", wrong.line(), wrong.column());
-        error(&place, wrong.to_string())
+        let (place, what) = (format!("line {} column {}", wrong.line(), wrong.column()), wrong.to_string());
+        error(&place, what.strip_suffix(&format!(" at {place}")).unwrap_or(&what))
     })?;
     if (file.format.as_str(), file.version) != (FORMAT, VERSION) {
         let given = format!("`{}` version {}; allowed: `{FORMAT}` version {VERSION}", file.format, file.version);

@@ -339,7 +339,8 @@ fn files_that_are_no_rules_are_refused_with_the_place() {
         "line 1: `tag,switch`; allowed: `switch,tag,in_ports,out_ports,new_tag`"
     );
     let json = |text: &str| read_json(&wiring, text).unwrap_err().to_string();
-    assert_eq!(json("{"), "line 1 column 1: EOF while parsing an object at line 1 column 1");
+    assert_eq!(json("{"), "line 1 column 1: EOF while parsing an object");
+    assert_eq!(json("[]"), "line 1 column 1: not a JSON object");
     let file = |switches: &str| {
         format!(
             r#"{{"format":"incast-tag-rules","version":1,"hosts_send_with":1,"no_match":"lossy","switches":{switches}}}"#

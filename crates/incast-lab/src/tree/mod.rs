@@ -176,9 +176,22 @@ fn explain(path: String, message: &str) -> Diagnostic {
     }
     let kinds = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     if let Some((found, expected)) = kinds.and_then(|rest| rest.split_once(", expected ")) {
-        return Diagnostic::new(path, format!("{} where {} is expected", plain_value(found), plain_kind(expected)));
+        let form = form(&path, found, expected);
+        let diagnostic =
+            Diagnostic::new(path, format!("{} where {} is expected", plain_value(found), plain_kind(expected)));
+        return form.into_iter().fold(diagnostic, Diagnostic::allowed);
     }
     Diagnostic::new(path, message)
+}
+
+/// How to write a list or a table of names in TOML.
+fn form(path: &str, found: &str, expected: &str) -> Option<String> {
+    match (found, expected) {
+        _ if path.is_empty() || path.contains('[') => None,
+        ("map", "a sequence") => Some(format!("a list; in TOML, `[[{path}]]` begins each entry")),
+        ("sequence", "a map") => Some(format!("tables with names; in TOML, `[{path}.NAME]` begins each")),
+        _ => None,
+    }
 }
 
 fn plain_value(found: &str) -> &str {

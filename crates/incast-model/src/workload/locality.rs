@@ -102,11 +102,9 @@ impl<'a> Destinations<'a> {
                 ),
                 _ => EntryError::field(
                     field,
-                    format!("{share} of the flows left"),
-                    format!(
-                        "shares with the sum 1: there are no hosts beyond the {} of {name}",
-                        ["", "rack", "pod"][inner]
-                    ),
+                    // The last class takes what the others leave.
+                    format!("a sum of {}", ((1.0 - share) * 1e9).round() / 1e9),
+                    format!("shares with the sum 1: {name} has no hosts beyond its {}", ["", "rack", "pod"][inner]),
                 ),
             });
         }
@@ -341,8 +339,7 @@ mod tests {
         );
         assert_eq!(
             refused(&star, &spec(r#""locality": {"rack": 0.5}"#)),
-            "workload[0].poisson.locality = 0.5 of the flows left: must be shares with the sum 1: there are no hosts beyond \
-             the rack of h0"
+            "workload[0].poisson.locality = a sum of 0.5: must be shares with the sum 1: h0 has no hosts beyond its rack"
         );
         let lonely = Dumbbell::new(1, 3).build().unwrap();
         assert_eq!(

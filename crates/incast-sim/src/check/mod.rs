@@ -90,12 +90,13 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
         PfcMode::Dynamic { alpha: Alpha::ByRate } => {}
         PfcMode::Static { xoff } => {
             found.unless(xoff < params.buffer, "pfc_mode.static.xoff", xoff, "less than the buffer");
-            resume_below(&mut found, params.resume_offset, xoff);
+            let bounds = ["at least", "at most"];
+            offset_within(&mut found, params.resume_offset <= xoff, params, ("pfc_mode.static.xoff", xoff), bounds);
         }
     }
     by_rate(&mut found, params);
-    let resumes = params.resume_offset < params.buffer;
-    found.unless(resumes, "resume_offset", params.resume_offset, "less than the buffer");
+    let bounds = ["more than", "less than"];
+    offset_within(&mut found, params.resume_offset < params.buffer, params, ("buffer", params.buffer), bounds);
     if let SchedulerParams::Drr { quanta, strict } = &params.scheduler {
         found.once("scheduler.drr.strict", strict);
         for (priority, &quantum) in quanta.iter().enumerate().skip(1) {
@@ -130,13 +131,18 @@ fn by_rate(found: &mut Found, params: &SwitchParams) {
 }
 
 /// An offset above the threshold prevents a resume before the queue is empty. Reports the non-default parameter.
-fn resume_below(found: &mut Found, offset: Bytes, xoff: Bytes) {
+fn offset_within(
+    found: &mut Found,
+    holds: bool,
+    params: &SwitchParams,
+    (field, space): (&str, Bytes),
+    [above, below]: [&str; 2],
+) {
+    let offset = params.resume_offset;
     if offset == SwitchParams::default().resume_offset {
-        let allowed = format!("at least switch.resume_offset, {offset}");
-        found.unless(offset <= xoff, "pfc_mode.static.xoff", xoff, &allowed);
+        found.unless(holds, field, space, &format!("{above} switch.resume_offset, {offset}"));
     } else {
-        let allowed = format!("at most switch.pfc_mode.static.xoff, {xoff}");
-        found.unless(offset <= xoff, "resume_offset", offset, &allowed);
+        found.unless(holds, "resume_offset", offset, &format!("{below} switch.{field}, {space}"));
     }
 }
 

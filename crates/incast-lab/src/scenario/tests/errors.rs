@@ -116,6 +116,14 @@ fn mistakes_of_the_keyboard_are_located() {
             with("title", "profile = \"ns4\"\ntitle"),
             "s.toml:2:11: profile: unknown profile `ns4` (allowed: ns3); did you mean `ns3`?",
         ),
+        (
+            with("[[workload]]", "[workload]"),
+            "workload: a table where a list is expected (allowed: a list; in TOML, `[[workload]]` begins each entry)",
+        ),
+        (
+            "fabric.star.hosts = 2\n[[scheme]]\ncontrol = \"dcqcn\"\n".to_owned(),
+            "scheme: a list where a table is expected (allowed: tables with names; in TOML, `[scheme.NAME]` begins each)",
+        ),
         (with("hosts = 5", "hosts = 5 5"), "s.toml:4:9: not valid TOML: "),
         (with("hosts = 5", ""), "s.toml:3:1: fabric.star: missing field `hosts`"),
     ] {
@@ -138,6 +146,10 @@ fn values_out_of_range_are_located() {
             "switch.pfc_mode.dynamic.alpha: `0` is out of range (allowed: above 0",
         ),
         (set("[switch]\npfc_mode.static.xoff = \"64MiB\""), "(allowed: less than the buffer)"),
+        (
+            set("[switch]\nbuffer = \"1B\""),
+            "switch.buffer: `1B` is out of range (allowed: more than switch.resume_offset, 3KiB)",
+        ),
         (
             set("[switch]\nresume_offset = \"32kB\"\npfc_mode.static.xoff = \"5kB\""),
             "s.toml:15:17: switch.resume_offset: `32kB` is out of range (allowed: at most switch.pfc_mode.static.xoff, 5kB)",
