@@ -39,7 +39,14 @@ class Notes:
 
     def all(self, switches: Mapping[str, tuple[str, ...]]) -> list[str]:
         """One line for each setting; `switches`: by file."""
-        return [*self._fields(), *self._headrooms(), *self._reserves(switches), *self._scheduler(), *self._marking(), *self._classes()]
+        return [
+            *self._fields(),
+            *self._headrooms(),
+            *self._reserves(switches),
+            *self._scheduler(),
+            *self._marking(),
+            *self._classes(),
+        ]
 
     def _fields(self) -> Iterator[str]:
         params = self.found.params
@@ -59,7 +66,9 @@ class Notes:
     def _headrooms(self) -> Iterator[str]:
         count = len(self.found.paused)
         each = [sum(port.headroom for port in switch.ports) * count for switch in self.found.switches]
-        if count > 1 and any(switch.headroom < all_of for switch, all_of in zip(self.found.switches, each, strict=True)):
+        if count > 1 and any(
+            switch.headroom < all_of for switch, all_of in zip(self.found.switches, each, strict=True)
+        ):
             yield (
                 f"shared headroom: with three-delays a port sets aside one headroom for its {count} lossless priorities, "
                 "so xoff of the pool is less than the sum over groups"
