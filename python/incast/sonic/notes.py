@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from incast.sonic.exact import Exact
-from incast.sonic.thresholds import Thresholds
+from incast.sonic.thresholds import Switch, Thresholds
 
 WRITTEN = {
     "queues",
@@ -65,13 +65,14 @@ class Notes:
 
     def _headrooms(self) -> Iterator[str]:
         count = len(self.found.paused)
-        each = [sum(port.headroom for port in switch.ports) * count for switch in self.found.switches]
-        if count > 1 and any(
-            switch.headroom < all_of for switch, all_of in zip(self.found.switches, each, strict=True)
-        ):
+
+        def shares(switch: Switch) -> bool:
+            return switch.headroom < count * sum(port.headroom for port in switch.ports)
+
+        if count > 1 and any(map(shares, self.found.switches)):
             yield (
-                f"shared headroom: with three-delays a port sets aside one headroom for its {count} lossless priorities, "
-                "so xoff of the pool is less than the sum over groups"
+                f"shared headroom: with three-delays a port sets aside one headroom for its {count} lossless "
+                "priorities, so xoff of the pool is less than the sum over groups"
             )
 
     def _reserves(self, switches: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
