@@ -40,7 +40,7 @@ pub struct Outcome {
     pub isolations: Vec<IsolationRecord>,
     /// Queueing delays by flow (optional).
     pub waits: Vec<Waits>,
-    /// First 100 flows blocked by failures at the stop.
+    /// Flows blocked by failures at the stop.
     pub cut_off: Vec<CutOff>,
     /// Queue lengths over time (optional).
     pub queues: Vec<QueueSample>,
@@ -291,7 +291,7 @@ impl Ledger {
 /// Flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// Last byte's ACK at the sender; `None`: not completed.
+    /// Last byte's ACK at the sender, with UDP the last byte's arrival; `None`: not completed.
     pub finish: Option<Time>,
     /// Last byte at the receiver; `None`: not delivered.
     pub delivered: Option<Time>,
@@ -314,10 +314,12 @@ pub struct FlowRecord {
     /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): base RTT (one payload per hop) plus payload and basic headers at the
     /// slowest link.
     pub ideal_hpcc: Time,
-    /// Exact ideal FCT: alone, packets back to back, until the last ACK. No run is faster.
+    /// Exact ideal FCT: alone, packets back to back, until the last ACK, with UDP the last byte. No run is faster.
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,
+    /// If true, all bytes were sent by UDP, and some were lost.
+    pub partial: bool,
     /// If true, its round, or one that it waits for, was over ([`incast_model::flow::FlowSet::rounds`]).
     pub cancelled: bool,
 }
@@ -332,6 +334,7 @@ impl FlowRecord {
     pub const fn status(&self) -> FlowStatus {
         match (self.finish, self.start) {
             (Some(_), _) => FlowStatus::Completed,
+            (None, Some(_)) if self.partial => FlowStatus::Partial,
             (None, Some(_)) => FlowStatus::Incomplete,
             (None, None) if self.cancelled => FlowStatus::Cancelled,
             (None, None) => FlowStatus::NotStarted,
@@ -342,8 +345,9 @@ impl FlowRecord {
 named! {
     /// Status of a flow at the stop.
     pub enum FlowStatus {
-        Completed: "completed", "the last byte was acknowledged";
+        Completed: "completed", "the last byte was acknowledged, with UDP has arrived";
         Incomplete: "incomplete", "started; the run stopped first";
+        Partial: "partial", "sent by UDP; some bytes were lost";
         NotStarted: "not-started", "the run stopped before its start";
         Cancelled: "cancelled", "not started, as the `end` of its workload entry had passed";
     }

@@ -14,6 +14,7 @@ from incast.findings.failures import failures
 from incast.findings.finding import Finding
 from incast.findings.guarantees import guarantees
 from incast.findings.overload import overload
+from incast.findings.partial import partial
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
 from incast.findings.retransmissions import retransmissions, timeouts
@@ -30,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     failures,
     drops,
     unfinished,
+    partial,
     pauses,
     victims,
     guarantees,

@@ -31,7 +31,7 @@ def unfinished(source: Source) -> Iterator[Finding]:
     """
     rows = source.rows(
         """
-        select scheme, count(*) filter (status <> 'completed'), count(*),
+        select scheme, count(*) filter (status not in ('completed', 'partial')), count(*),
             count(*) filter (status = 'incomplete' and acked_bytes = 0),
             count(*) filter (status = 'incomplete' and timeouts > 0), count(*) filter (status = 'not-started')
         from flows where not backlogged and status <> 'cancelled' group by scheme
@@ -73,7 +73,7 @@ def _common(source: Source) -> Iterator[str]:
         rows = source.rows(
             f"""
             with each as (
-                select {host} as host, count(*) filter (status <> 'completed') as left_, count(*) as all_
+                select {host} as host, count(*) filter (status not in ('completed', 'partial')) as left_, count(*) as all_
                 from flows where not backlogged and status <> 'cancelled' group by 1)
             select host, left_, left_ / (sum(left_) over ()), all_ / (sum(all_) over ()) from each
             order by left_ desc, host limit 1

@@ -196,7 +196,7 @@ impl CutOffManifest {
                 format!("{} is paused by {by} itself for priority {priority}", link(port))
             }
         };
-        Self { flow: cut.flow, what: if cut.acks { "acks" } else { "data" }.into(), why }
+        Self { flow: cut.flow, what: if cut.acks { "ACKs" } else { "data" }.into(), why }
     }
 }
 
@@ -242,12 +242,17 @@ impl Machine {
     }
 }
 
+/// Most flows that are cut off in a list (our choice).
+const NAMED: usize = 100;
+
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Left {
     pub(super) not_started: u32,
     /// Flows in progress without a size to complete.
     pub(super) backlogged: u32,
     pub(super) cancelled: u32,
+    /// Flows of UDP with lost bytes.
+    pub(super) partial: u32,
 }
 
 impl Left {
@@ -259,6 +264,7 @@ impl Left {
             not_started: outcome.with_status(FlowStatus::NotStarted) as u32,
             backlogged: backlogged.count() as u32,
             cancelled: outcome.cancelled() as u32,
+            partial: outcome.with_status(FlowStatus::Partial) as u32,
         }
     }
 }
@@ -292,6 +298,7 @@ impl StopManifest {
         };
         let mut first = String::new();
         match stop {
+            Stop::Finished if left.partial > 0 => found.text = "every flow ended".into(),
             Stop::Deadlock { cycle, .. } => {
                 found.cycle = cycle.iter().map(|at| QueueManifest::of(at, fabric)).collect();
                 let queues = found.cycle.len();
@@ -312,6 +319,7 @@ impl StopManifest {
         let others = [
             (left.not_started, "had not started", "had not started"),
             (backlogged, "was backlogged until then", "were backlogged until then"),
+            (left.partial, "of UDP lost bytes", "of UDP lost bytes"),
             (
                 left.cancelled,
                 "was cancelled at the end of its workload entry",
@@ -328,9 +336,9 @@ impl StopManifest {
 
     #[must_use]
     pub(super) fn cut_off(mut self, flows: &[CutOff], fabric: &Fabric) -> Self {
-        self.cut_off = flows.iter().map(|cut| CutOffManifest::of(cut, fabric)).collect();
+        self.cut_off = flows.iter().take(NAMED).map(|cut| CutOffManifest::of(cut, fabric)).collect();
         if let Some(first) = self.cut_off.first() {
-            let more = match self.cut_off.len() {
+            let more = match flows.len() {
                 1 => String::new(),
                 2 => "; so are data or ACKs of 1 more flow".to_owned(),
                 many => format!("; so are data or ACKs of {} more flows", many - 1),

@@ -77,6 +77,8 @@ impl Nodes {
             Halt::Interrupted => Stop::Interrupted { unfinished },
             Halt::Horizon | Halt::Idle => match deadlock(self) {
                 Some(cycle) => Stop::Deadlock { cycle, unfinished },
+                // Its last packets did not arrive.
+                None if unfinished == 0 => Stop::Finished,
                 None if halt == Halt::Horizon => Stop::Horizon { unfinished },
                 None => Stop::Stalled { flows: unfinished_flows(flows), unfinished },
             },
@@ -90,6 +92,15 @@ impl Nodes {
         }
         self.partitions.hosts().for_each(|host| host.flows.record(&mut records));
         self.partitions.hosts().for_each(|host| host.record_received(&self.layout, &mut records));
+        let transports = &self.network.hosts.transports.of_flows;
+        for flow in self.network.flow_ids().filter(|&flow| !transports.acknowledges(flow)) {
+            // A flow that is told to stop ends then.
+            if self.network.flow(flow).until.is_none() {
+                let record = &mut records[flow];
+                record.partial = record.finish.is_some() && record.delivered.is_none();
+                record.finish = record.delivered;
+            }
+        }
         records.into_iter().collect()
     }
 

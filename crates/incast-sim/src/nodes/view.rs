@@ -12,9 +12,6 @@ use crate::outcome::{CutOff, QueueRef};
 use crate::plan::Reach;
 use crate::switch::{Buffer, Ingress};
 
-/// Most flows that cannot finish in a list.
-const NAMED: usize = 100;
-
 impl Nodes {
     /// Place of the node, and the port there.
     pub(super) fn spot_of(&self, port: PortId) -> (Spot, LocalPort) {
@@ -61,7 +58,7 @@ impl Nodes {
     }
 
     pub(super) fn cut_off(&self) -> Vec<CutOff> {
-        self.obstacles().into_iter().flatten().take(NAMED).collect()
+        self.obstacles().into_iter().flatten().collect()
     }
 
     pub(super) fn all_cut_off(&self) -> bool {

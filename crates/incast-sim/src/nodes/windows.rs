@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use super::Nodes;
 use super::actions::Due;
 use super::host::Hosts;
+use super::out::RunProgress;
 use super::partition::{NodeMut, Task};
 use super::plan::Plan;
 use crate::deadlock::deadlock;
@@ -90,7 +91,7 @@ impl Nodes {
         self.wake_for_actions();
         loop {
             let moved = self.partitions.progress();
-            if moved.done == self.books.gates.flows {
+            if self.is_over(&moved) {
                 return Halt::Finished;
             }
             let Some((begin, end)) = self.partitions.advance() else {
@@ -112,6 +113,12 @@ impl Nodes {
             self.sweep_later();
             self.wake_for_actions();
         }
+    }
+
+    /// True if all flows have ended at their senders and, if some await no ACKs, no packet is left.
+    fn is_over(&self, progress: &RunProgress) -> bool {
+        progress.done == self.books.gates.flows
+            && (progress.live == 0 || !self.network.hosts.transports.of_flows.leaves_unacknowledged())
     }
 
     /// Called when no node has an event left.
@@ -262,7 +269,7 @@ impl Nodes {
                 }
             }
             let progress = self.partitions.progress();
-            if progress.done == self.books.gates.flows {
+            if self.is_over(&progress) {
                 return Some(Halt::Finished);
             }
             queue.push(self.next_of(node), node);

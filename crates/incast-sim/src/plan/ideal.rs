@@ -40,7 +40,8 @@ impl Network {
                 ));
             }
             let size = spec.size.0;
-            let exact = self.exact_ideal(&out, &back, size, &shape);
+            let answered = self.hosts.transports.of_flows.acknowledges(flow);
+            let exact = self.exact_ideal(&out, if answered { &back } else { &[] }, size, &shape);
             // YAPS, the other transports' reference, uses the exact time.
             let reference =
                 if self.hosts.transports.of_flows.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
@@ -89,7 +90,7 @@ impl Network {
         }
     }
 
-    /// Back-to-back packets until the last ACK. A lower bound: the ACK of a short last packet does not wait for the one before.
+    /// Back-to-back packets until the last ACK, without a way back until the last byte. A lower bound: the ACK of a short last packet does not wait for the one before.
     fn exact_ideal(&self, out: &[PortId], back: &[PortId], size: u64, shape: &Shape) -> Time {
         let count = size.div_ceil(shape.payload);
         let full = shape.header + shape.payload;

@@ -165,6 +165,9 @@ macro_rules! transports {
             pub(crate) fn flows(&self) -> Box<dyn Iterator<Item = ($crate::kernel::SentId, u64)> + '_> {
                 match self { $(Self::$variant(one) => Box::new(one.flows())),+ }
             }
+            pub(crate) fn rate(&self) -> Option<u64> {
+                match self { $(Self::$variant(one) => one.rate()),+ }
+            }
             pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn($crate::kernel::SentId) -> u64) -> Vec<$crate::kernel::SentId> {
                 match self { $(Self::$variant(one) => one.late(now, arrived)),+ }
             }

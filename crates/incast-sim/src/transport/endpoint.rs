@@ -55,6 +55,11 @@ pub(crate) trait Endpoint {
     /// Windows in bytes ([`u64::MAX`]: none), in any order.
     fn flows(&self) -> impl Iterator<Item = (SentId, u64)>;
 
+    /// Of a flow, in bit/s; `None`: that of the link.
+    fn rate(&self) -> Option<u64> {
+        None
+    }
+
     /// Flows that ended at their sender, perhaps with packets in flight.
     fn late(&mut self, _now: u64, _arrived: &dyn Fn(SentId) -> u64) -> Vec<SentId> {
         Vec::new()

@@ -73,6 +73,11 @@ impl FlowTransports {
         self.transports.iter().any(|one| !one.acknowledges())
     }
 
+    pub(crate) fn acknowledges(&self, flow: FlowId) -> bool {
+        let transport = self.of_flow.get(flow).and_then(|&index| self.transports.get(usize::from(index)));
+        transport.is_none_or(Transport::acknowledges)
+    }
+
     pub(crate) fn is_rdma(&self, flow: FlowId) -> bool {
         self.of_flow.get(flow).is_none_or(|&index| index == RDMA)
     }
@@ -148,6 +153,10 @@ impl Endpoints {
 
     pub(crate) fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.slots.iter().filter_map(|slot| slot.endpoint.as_deref()).flat_map(AnyEndpoint::flows)
+    }
+
+    pub(crate) fn rate(&self, own: SentId) -> Option<u64> {
+        self.slots[usize::from(self.sent[own])].endpoint.as_deref()?.rate()
     }
 
     pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn(SentId) -> u64) -> Vec<SentId> {

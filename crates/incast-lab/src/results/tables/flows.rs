@@ -112,9 +112,11 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
         maybe_ps("delivered_ps", "arrival of its last byte at the receiver; missing without it", |row| {
             row.result().delivered
         }),
-        maybe_ps("finish_ps", "arrival of the last ACK at the sender; missing if incomplete", |row| {
-            row.result().finish
-        }),
+        maybe_ps(
+            "finish_ps",
+            "arrival of the last ACK at the sender, with UDP of the last byte at the receiver; missing if incomplete",
+            |row| row.result().finish,
+        ),
         maybe_ps("fct_ps", "flow completion time: `finish_ps` - `start_ps`", |row| row.result().fct()),
         ps(
             "ideal_hpcc_ps",
@@ -253,7 +255,9 @@ pub(super) static RATES: Table<RateSample> = Table {
         scheme(),
         time(|row| row.time),
         flow(|row| row.record.flow),
-        bps("rate_bps", "sending rate allowed by the control", |row| row.rate),
+        bps("rate_bps", "sending rate allowed by the control; without one, the rate of UDP or the link", |row| {
+            row.rate
+        }),
         maybe_bytes("window_bytes", "window allowed by the control; missing without one", |row| {
             Some(row.window).filter(|&window| window != u64::MAX)
         }),

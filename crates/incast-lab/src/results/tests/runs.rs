@@ -32,7 +32,7 @@ fn the_manifest_says_what_happened() {
     assert_eq!(scheme.stop.text, format!("stopped at the horizon; 1 flow is incomplete; {cut}"));
     let held = &scheme.stop.cut_off[1];
     let why = "the link from s0 to h2 is paused by h2 itself for priority 3";
-    assert_eq!((scheme.stop.cut_off.len(), held.flow, &*held.what, &*held.why), (2, 2, "acks", why));
+    assert_eq!((scheme.stop.cut_off.len(), held.flow, &*held.what, &*held.why), (2, 2, "ACKs", why));
     assert_eq!(scheme.counts["data_hops"], 100);
     assert_eq!(scheme.ledger["injected"][3], 100);
     let fingerprint = scheme.fingerprint.as_ref().unwrap();

@@ -446,7 +446,7 @@ impl Host {
             window: pair.control.window,
             acked: pair.stream.una,
         });
-        // Other transports send at the speed of the link.
+        // Other transports send at the speed of the link, UDP perhaps at its own.
         pairs.chain(self.transport_flows().map(move |(own, window)| RateSample {
             time,
             flow: self.flows.ids[own].0,

@@ -225,7 +225,8 @@ impl Host {
     }
 
     pub(super) fn transport_rate(&self, own: SentId) -> u64 {
-        self.nics[self.transport_nic(own)].link.rate
+        let own_rate = self.transports.as_ref().and_then(|transports| transports.endpoints.rate(own));
+        own_rate.unwrap_or(self.nics[self.transport_nic(own)].link.rate)
     }
 }
 

@@ -1,6 +1,7 @@
 //! UDP: packets at a constant rate, without ACKs or retransmissions.
 //!
-//! A flow ends when its last packet has left; the receiver counts delivered bytes.
+//! A flow ends at its sender when its last packet has left. It completes when its last byte has arrived: the receiver counts
+//! bytes.
 
 use incast_model::range::above;
 use incast_model::units::{Rate, Time};
@@ -136,6 +137,10 @@ impl Endpoint for Udp {
 
     fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {
         self.sources.iter().map(|(own, _)| (own, u64::MAX))
+    }
+
+    fn rate(&self) -> Option<u64> {
+        self.params.rate.map(|rate| rate.0)
     }
 
     fn late(&mut self, now: u64, arrived: &dyn Fn(SentId) -> u64) -> Vec<SentId> {

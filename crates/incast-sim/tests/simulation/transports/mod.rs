@@ -9,6 +9,7 @@ mod pfabric;
 mod phost;
 mod refused;
 mod tcp;
+mod udp;
 mod windows;
 
 use incast_model::fabric::{Fabric, FabricBuilder};

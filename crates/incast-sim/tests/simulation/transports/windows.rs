@@ -7,7 +7,7 @@ use incast_sim::switch::{EcnParams, Forwarding, MarkAt, PfcMode, QueueParams, Sc
 use proptest::prelude::*;
 
 use super::{named, racks};
-use crate::common::{Bench, digest, same_event_by_event};
+use crate::common::{Bench, same_event_by_event};
 
 const TRANSPORTS: [(&str, &str); 14] = [
     ("tcp", "datacenter"),
@@ -167,12 +167,4 @@ proptest! {
         });
         same_event_by_event(bench, cut)?;
     }
-}
-
-#[test]
-fn a_flow_may_end_as_it_starts() {
-    let bench = Bench::new(racks(2)).transport(named("udp", "line-rate")).flow(0, 1, 1, Time::ns(1));
-    let outcome = bench.run();
-    assert_eq!(outcome.end, Time::ns(1));
-    assert_eq!(digest(&outcome), digest(&bench.run_event_by_event()));
 }
