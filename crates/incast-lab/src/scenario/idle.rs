@@ -63,8 +63,8 @@ impl<'a> Search<'a> {
         self.tenants();
         for (section, default) in defaults(&self.prepared.scenario) {
             for name in names(self.given.get(section)) {
-                if self.differs(section, &name, &default) {
-                    let below = &self.given[section][&name];
+                let below = &self.given[section][&name];
+                if self.differs(section, &name, &default) && !is_off(below) {
                     let own = |index: usize| {
                         let scheme = &self.prepared.scenario.scheme[index];
                         match section {
@@ -170,7 +170,7 @@ impl<'a> Search<'a> {
                     "switch" => &switch,
                     _ => &self.whole[section],
                 };
-                if mine[&name] != usual[&name] {
+                if mine[&name] != usual[&name] && !is_off(&given[section][&name]) {
                     self.judge(index, &path::join(&at, section), &name, &format!("{section}.{name}"));
                 }
             }
@@ -248,6 +248,11 @@ impl<'a> Search<'a> {
             self.note(table, name, reason);
         }
     }
+}
+
+/// A guard that is off on purpose.
+fn is_off(given: &Value) -> bool {
+    given.get("enabled") == Some(&Value::Bool(false))
 }
 
 fn defaults(scenario: &Scenario) -> [(&'static str, Value); 9] {

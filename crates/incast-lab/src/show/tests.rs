@@ -146,7 +146,7 @@ fn doubtful_parameters_are_named() {
     assert!(refused.to_string().contains("100kB cannot hold the headroom (170004 B)"), "{refused}");
     let text = warned("[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"");
     assert!(text.contains("ecn.kmin: Kmin of a port of leaf0 is 5 MB, but PFC pauses a single sender at "), "{text}");
-    let advice = "PFC acts before ECN; write `kmin = \"3.71MB\"` (scheme B)";
+    let advice = "PFC acts before ECN; write `kmin = \"927kB\"` and `kmax = \"3.71MB\"` (scheme B)";
     assert!(text.ends_with(advice) && !text.contains("scheme A"), "{text}");
     let timely = "[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"\n[scheme.C]\ncontrol = \"timely\"";
     assert!(!warned(timely).contains("scheme C"), "TIMELY listens to no marks");

@@ -73,14 +73,15 @@ fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     let never = |one: &&Marking| one.kmin >= one.most;
     let late = |one: &&Marking| one.xoff.is_some_and(|xoff| one.kmin > xoff);
     let worst = all.iter().find(never).or_else(|| all.iter().find(late))?;
+    let step = params.ecn.kmin == params.ecn.kmax;
     let exact = |rate: Rate| params.ecn.by_rate.iter().any(|one| one.rate == rate);
     let advice = if exact(worst.rate) {
         let same = all.iter().filter(|one| one.rate == worst.rate).map(Marking::useful).min()?;
-        format!("for {:#} in ecn.by_rate, write {}", worst.rate, setting("kmin", Bytes(floor3(same))))
+        format!("for {:#} in ecn.by_rate, write {}", worst.rate, thresholds(same, step))
     } else {
         let of_port = |one: &Marking| scaled(one.useful(), params.ecn.per_rate, one.rate);
         let least = all.iter().filter(|one| !exact(one.rate)).map(of_port).min()?;
-        format!("write {}", setting("kmin", Bytes(floor3(least))))
+        format!("write {}", thresholds(least, step))
     };
     let name = &fabric.node(worst.switch).name;
     let what = match worst.xoff {
@@ -90,6 +91,12 @@ fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
         _ => format!("but its queue holds at most {:#}: it never marks", Bytes(worst.most)),
     };
     Some(Warning::new("ecn.kmin", format!("Kmin of a port of {name} is {:#}, {what}; {advice}", Bytes(worst.kmin))))
+}
+
+/// Kmax at the useful end, Kmin a quarter of it (the HPCC evaluation's 100 and 400 kB); one threshold at the lower of the two.
+fn thresholds(useful: u64, step: bool) -> String {
+    let (kmin, kmax) = (Bytes(floor3(useful / 4)), Bytes(floor3(useful)));
+    format!("{} and {}", setting("kmin", kmin), setting("kmax", if step { kmin } else { kmax }))
 }
 
 /// Largest lossy queue of a port: lossy_alpha times the bytes that it leaves free, with reserves.
@@ -220,14 +227,22 @@ mod tests {
         // Lossy alpha 1: half of the buffer, 500 kB.
         assert_eq!(lossy(""), None);
         let kmin = "[ecn]\nkmin = \"600kB\"\n";
-        let said = "Kmin of a port of s0 is 600 kB, but its queue holds at most 500 kB: it never marks; write `kmin = \"250kB\"`";
+        let said = "Kmin of a port of s0 is 600 kB, but its queue holds at most 500 kB: it never marks; \
+                    write `kmin = \"62.5kB\"` and `kmax = \"250kB\"`";
         assert_eq!(lossy(kmin), Some(format!("ecn.kmin: {said}")));
         let exact = "[ecn]\nby_rate = [{ rate = \"100Gbps\", kmin = \"600kB\", kmax = \"700kB\", pmax = 1.0 }]\n";
         let text = lossy(exact).unwrap();
-        assert!(text.ends_with("for 100 Gb/s in ecn.by_rate, write `kmin = \"250kB\"`"), "{text}");
+        assert!(
+            text.ends_with("for 100 Gb/s in ecn.by_rate, write `kmin = \"62.5kB\"` and `kmax = \"250kB\"`"),
+            "{text}"
+        );
         assert_eq!(lossy(&kmin.replace("600", "250")), None);
         let tail = |limit: &str| of("ecn.kmin", &format!("[switch.queues.drop-tail]\nlimit = \"{limit}\"\n"));
-        assert!(tail("300kB").unwrap().ends_with("holds at most 300 kB: it never marks; write `kmin = \"150kB\"`"));
+        assert!(
+            tail("300kB")
+                .unwrap()
+                .ends_with("holds at most 300 kB: it never marks; write `kmin = \"37.5kB\"` and `kmax = \"150kB\"`")
+        );
         assert_eq!(tail("500kB"), None);
     }
 
@@ -235,9 +250,10 @@ mod tests {
     fn the_advised_kmin_marks_before_pfc_pauses() {
         let kmin = |size: &str| of("ecn.kmin", &format!("[ecn]\nkmin = \"{size}\"\nkmax = \"40MB\"\n"));
         let text = kmin("5MB").unwrap();
-        let (said, advised) = text.split_once("; write `kmin = \"").unwrap();
+        let (said, advised) = text.split_once("; write `").unwrap();
         assert!(said.contains("PFC pauses a single sender at"), "{text}");
-        assert_eq!(kmin(advised.trim_end_matches("\"`")), None);
+        let fields = advised.replace("` and `", "\n").replace('`', "\n");
+        assert_eq!(of("ecn.kmin", &format!("[ecn]\n{fields}")), None);
         assert!(kmin("39MB").unwrap().contains("it never marks"));
     }
 

@@ -232,7 +232,7 @@ pub struct RdmaParams {
     pub recovery: Recovery,
     /// Minimum time between NACKs for the same expected byte, with go-back-n. Default 500us (NS3).
     pub nack_interval: Time,
-    /// Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never (NS3).
+    /// Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; `"none"`: never (NS3).
     /// Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40 Gb/s).
     #[schemars(transform = above("0s").or_none())]
     pub rto: Option<Time>,

@@ -28,9 +28,9 @@ pub struct NetworkParams {
     pub failure: Vec<FailureParams>,
     /// PFC storms: priorities that nodes pause by themselves. Default none (our choice).
     pub pause: Vec<PauseParams>,
-    /// Time from a failure or repair of a link until all routes follow; absent: routes stay, and packets for a dead
+    /// Time from a failure or repair of a link until all routes follow; `"none"`: routes stay, and packets for a dead
     /// link are lost. Default 10ms (our choice: hardware repair takes microseconds, a routing protocol 10 to 1000 ms).
-    /// Links that are down from the start are on no route, unless this is absent.
+    /// Links that are down from the start are on no route, unless this is `"none"`.
     pub reroute_after: Option<Time>,
     /// Time that a link must stay down, and up, before its switches report the change to routing; `reroute_after` follows.
     /// A change that does not last is not reported. Default 0s each (Junos `hold-time`: 0 ms each).

@@ -26,7 +26,8 @@ pub enum Alpha {
 #[serde(rename_all = "kebab-case")]
 #[schemars(transform = or_size)]
 pub enum Headroom {
-    /// 2·rate·delay + 2 full packets + the triggering packet + one pause frame: no lossless drop.
+    /// 2·rate·delay + 2 full packets + the triggering packet + a pause frame for each lossless priority: no lossless
+    /// drop.
     Computed,
     /// 3·rate·delay only (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
     ThreeDelays,

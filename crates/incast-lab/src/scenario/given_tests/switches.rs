@@ -37,7 +37,13 @@ pub(super) const CASES: &[Case] = &[
         "switch.tagging",
         "switch.tagging",
         &[HPCC, LOSSY, "tagging.bounces = 2\n"],
-        &[HPCC, "[switch]\ntagging.bounces = 2\n"],
+        &[HPCC, "[switch]\nlossless = [2, 3, 4]\ntagging = { enabled = true, bounces = 2 }\n"],
+    ),
+    (
+        "switch.watchdog",
+        "switch.watchdog",
+        &[HPCC, "[switch]\nwatchdog.detection = \"1ms\"\n"],
+        &[HPCC, "[switch]\nwatchdog = { enabled = false, detection = \"1ms\" }\n"],
     ),
     (
         "switch.watchdog",

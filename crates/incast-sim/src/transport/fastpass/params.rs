@@ -61,7 +61,7 @@ pub struct FastpassParams {
     pub epoch_slack: f64,
     /// Start of slots. Default epoch (SIGCOMM 2014).
     pub align: FastpassAlign,
-    /// Time after a request's last packet before a host asks again for unacknowledged ones; absent: an epoch (YAPS).
+    /// Time after a request's last packet before a host asks again for unacknowledged ones; `"none"`: an epoch (YAPS).
     /// Default none.
     #[schemars(transform = above("0s").or_none())]
     pub retry: Option<Time>,

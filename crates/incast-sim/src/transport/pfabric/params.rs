@@ -19,14 +19,14 @@ pub struct PfabricParams {
     /// Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s).
     #[schemars(transform = least(1))]
     pub init_cwnd: u32,
-    /// Maximum packets in flight, at least `init_cwnd`; absent: no limit. Default 24 (our choice: twice the
+    /// Maximum packets in flight, at least `init_cwnd`; `"none"`: no limit. Default 24 (our choice: twice the
     /// bandwidth-delay product, as a port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own
     /// queue).
     pub max_cwnd: Option<u32>,
     /// Retransmission timeout, constant. Default 45us (SIGCOMM 2013, section 5: about three round trips).
     #[schemars(transform = above("0s"))]
     pub rto: Time,
-    /// Timeouts in a row before a flow sends probes, one per timeout until an answer; absent: no probes. Default 5
+    /// Timeouts in a row before a flow sends probes, one per timeout until an answer; `"none"`: no probes. Default 5
     /// (SIGCOMM 2013, section 4.2).
     #[schemars(transform = least(1).or_none())]
     pub probe_after: Option<u32>,

@@ -70,7 +70,7 @@ pub struct PhostParams {
     /// Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: served first).
     #[schemars(transform = priority())]
     pub control_priority: u8,
-    /// Priority of the data of short flows, 1 to 7; absent: the flow's own. Default 6 (our choice: above long ones;
+    /// Priority of the data of short flows, 1 to 7; `"none"`: the flow's own. Default 6 (our choice: above long ones;
     /// CoNEXT 2015, section 3).
     #[schemars(transform = priority())]
     pub short_priority: Option<u8>,

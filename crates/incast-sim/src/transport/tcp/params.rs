@@ -29,7 +29,7 @@ pub struct TcpParams {
     /// Maximum segments that an acknowledgement adds in slow start. Default 2 (RFC 3465).
     #[schemars(transform = least(1))]
     pub abc_limit: u32,
-    /// Constant retransmission timeout; absent: from measured round trips (RFC 6298). Default none.
+    /// Constant retransmission timeout; `"none"`: from measured round trips (RFC 6298). Default none.
     #[schemars(transform = above("0s").or_none())]
     pub rto: Option<Time>,
     /// Minimum measured timeout. Default 200ms (Linux; RFC 6298: 1 s).
@@ -42,16 +42,16 @@ pub struct TcpParams {
     pub rto_init: Time,
     /// If true, timeouts in a row double. Default true (RFC 6298, section 5.5).
     pub backoff: bool,
-    /// Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; absent: timeouts only. Default
+    /// Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; `"none"`: timeouts only. Default
     /// 3 (RFC 5681; RFC 6675).
     #[schemars(transform = least(1).or_none())]
     pub dupacks: Option<u32>,
     /// If true, selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux).
     pub sack: bool,
-    /// Maximum SACK blocks per acknowledgement; absent: all. Default 3 (RFC 2018, with time stamps).
+    /// Maximum SACK blocks per acknowledgement; `"none"`: all. Default 3 (RFC 2018, with time stamps).
     #[schemars(transform = least(1).or_none())]
     pub sack_blocks: Option<u32>,
-    /// Maximum delay of an acknowledgement while the receiver waits for a second segment; absent: none. Default 40ms
+    /// Maximum delay of an acknowledgement while the receiver waits for a second segment; `"none"`: none. Default 40ms
     /// (Linux).
     #[schemars(transform = above("0s").or_none())]
     pub delayed_ack: Option<Time>,
