@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import incast
-from conftest import write
+from conftest import Command, write
 
 FLOWS = """
 select * from (values (0, 5, 1000000, 0.0, 'bulk'), (1, 5, 2000, 3.5, 'rpc'), (2, 5, 2000, 4.25, null))
@@ -68,3 +70,26 @@ def test_what_is_wrong_in_a_parquet_file_is_told(tmp_path: Path) -> None:
     assert "no whole Parquet file" in refused(tmp_path, "cut.parquet")
     (tmp_path / "other.parquet").write_bytes(b"\xff\xfe\x00")
     assert "neither Parquet nor text: not UTF-8 text: byte 0x" in refused(tmp_path, "other.parquet")
+
+
+def test_durations_in_a_parquet_file_are_refused(tmp_path: Path) -> None:
+    start = pa.array([0, 5000], pa.duration("ns"))
+    rows = pa.table({"src": [0, 1], "dst": [1, 2], "size_bytes": [1000, 20], "start_us": start})
+    parquet.write_table(rows, tmp_path / "late.parquet")
+    assert "column start_us: Duration(ns) is no number" in refused(tmp_path, "late.parquet")
+
+
+def test_a_start_after_the_end_of_time_is_refused_at_its_entry(tmp_path: Path) -> None:
+    (tmp_path / "late.csv").write_text("src,dst,size_bytes,start_ps\n0,1,1000,0\n1,2,5,9223372036854775807\n")
+    text = refused(tmp_path, "late.csv")
+    assert "a flow of 5 B that starts at " in text
+    assert "(workload[0]" in text
+    assert "a start before 4000 s" in text
+
+
+def test_flows_with_dependencies_are_no_trace(command: Command, tmp_path: Path) -> None:
+    after = 'list = [{ src = 0, dst = 1, size = 1, name = "a" }, { src = 1, dst = 0, size = 1, after = ["a"] }]'
+    write(tmp_path, SCENARIO.format(workload=after), "s.toml")
+    done = command("trace", "s.toml", "-o", "t.csv")
+    assert (done.returncode, list(tmp_path.glob("t.csv"))) == (2, [])
+    assert "cannot be part of a trace" in done.stderr

@@ -191,15 +191,22 @@ impl IntoIterator for Diagnostics {
     }
 }
 
+/// Most diagnostics that are shown together (our choice).
+const MOST: usize = 10;
+
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, one) in self.0.iter().enumerate() {
+        for (index, one) in self.0.iter().take(MOST).enumerate() {
             if index > 0 {
                 f.write_str("\n\n")?;
             }
             one.fmt(f)?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(MOST) {
+            0 => Ok(()),
+            1 => f.write_str("\n\nand 1 more error"),
+            more => write!(f, "\n\nand {more} more errors"),
+        }
     }
 }
 
@@ -228,6 +235,16 @@ mod tests {
         );
         one.place = None;
         assert!(one.to_string().starts_with("error: switch.bufer: unknown field `bufer`\n = allowed"));
+    }
+
+    #[test]
+    fn the_first_of_many_are_shown() {
+        let many = Diagnostics((0..12).map(|number| Diagnostic::new(format!("seed[{number}]"), "wrong")).collect());
+        let said = many.to_string();
+        assert!(
+            said.contains("seed[9]") && !said.contains("seed[10]") && said.ends_with("\n\nand 2 more errors"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub fn message(text: &str) -> Cow<'_, str> {
         shown.push('`');
         shown.push_str(&if number % 2 == 0 { shortened(part, SHOWN) } else { Cow::Borrowed(part) });
     }
-    Cow::Owned(visible(&shortened(&shown, MOST_MESSAGE)).into_owned())
+    Cow::Owned(shortened(&visible(&shown), MOST_MESSAGE).into_owned())
 }
 
 /// Position in a line.
@@ -128,7 +128,9 @@ mod tests {
         assert_eq!(word(&long), format!("{}… (100000 characters)", "x".repeat(SHOWN)));
         let said = message(&format!("unknown field `{long}`, expected `a` or `{long}`")).into_owned();
         assert!(said.len() < 400 && said.contains("expected `a` or `x"), "{said}");
-        assert!(message(&long).chars().count() < MOST_MESSAGE + 30);
+        for text in [long, "\0".repeat(1000)] {
+            assert!(message(&text).chars().count() < MOST_MESSAGE + 30);
+        }
         assert_eq!(message("forged `x`\nerror: none"), r"forged `x`\nerror: none");
     }
 

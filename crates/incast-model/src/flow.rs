@@ -5,6 +5,9 @@ use std::ops::Range;
 use crate::fabric::{HostId, NodeId};
 use crate::units::{Bytes, Time};
 
+/// Latest simulated time, an hour and more: the simulator's keys of events have 52 bits for picoseconds.
+pub const MAX_TIME: Time = Time::ms(4_000_000);
+
 /// Message between two hosts, or a queue pair's part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {

@@ -234,7 +234,8 @@ fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_' || c == '-' || c == '+'))
         .unwrap_or(text.len());
     let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
-    let names = || units[0].iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let binary = units.iter().skip(1).flat_map(|table| table.iter()).filter(|(name, _)| name.ends_with("iB"));
+    let names = || units[0].iter().chain(binary.clone()).map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let factor = match units.iter().flat_map(|table| table.iter()).find(|(name, _)| *name == unit) {
         Some((_, factor)) => *factor,
         None if unit.is_empty() && bare => 1,
@@ -310,6 +311,7 @@ mod tests {
             "`200` is not a time: it has no unit (allowed: s, ms, us, ns, ps); write for example \"200ns\""
         );
         assert!(why("3 parsecs").contains("unknown unit `parsecs`"));
+        assert!("1kiB".parse::<Bytes>().unwrap_err().to_string().contains("(allowed: GB, MB, kB, B, GiB, MiB, KiB)"));
         assert!(why("-3us").contains("negative"));
         assert!(why("0.5ps").contains("finer"));
         assert!(why("99999999999999s").contains("too large"));

@@ -276,6 +276,9 @@ impl Scenario {
         let prepared = self.prepared()?;
         incast_lab::trace::export_trace(&prepared.flows, path).map_err(|error| {
             let _ = std::fs::remove_file(path);
+            if error.kind() == ErrorKind::InvalidInput {
+                return Failure::new(Kind::Scenario, error.to_string());
+            }
             Failure::new(Kind::Environment, format!("cannot write {}: {error}", path.display()))
         })?;
         Ok(prepared.flows.flows.len())

@@ -75,7 +75,8 @@ pub mod transport;
 mod valid;
 
 pub use host::Carrier;
-pub use nodes::{Cut, MAX_TIME};
+pub use incast_model::flow::MAX_TIME;
+pub use nodes::Cut;
 pub use outcome::Outcome;
 pub use plan::{BufferPlan, PortPlan, Uncut};
 pub use progress::Progress;

@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 use std::thread::available_parallelism;
 
 use incast_model::field::FieldError;
+use incast_model::flow::MAX_TIME;
 use incast_model::units::Time;
 
-use crate::nodes::{Cut, MAX_TIME, Nodes};
+use crate::nodes::{Cut, Nodes};
 use crate::outcome::Outcome;
 use crate::plan::Network;
 use crate::progress::{Limits, Progress};

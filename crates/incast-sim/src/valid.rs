@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use incast_model::fabric::{NodeId, NodeKind};
 use incast_model::field::FieldError;
+use incast_model::flow::MAX_TIME;
 use incast_model::gates::check_gates;
 use incast_model::range;
 use incast_model::units::Bytes;
@@ -11,7 +12,7 @@ use crate::congestion::{MAX_INT_RECORDS, Telemetry};
 use crate::host::Carrier;
 use crate::host::ClassBy;
 use crate::kernel::MAX_ID;
-use crate::nodes::{MAX_NICS, MAX_PORTS, MAX_TIME};
+use crate::nodes::{MAX_NICS, MAX_PORTS};
 use crate::plan::BufferPlan;
 use crate::setup::{Arithmetic, Setup};
 use crate::transport::Transport;

@@ -147,8 +147,12 @@ transport = "tcp"
                     \n           tightest: to leaf0 900 Mb/s of 900 Mb/s, ";
         assert!(text.contains(said), "{text}");
         assert!(text.contains("\nflows      to-y: 20 flows, 0.000 MB, 20 backlogged, all start at 0 ps"), "{text}");
-        // The rack's uplink carries 1 Gb/s for 30 s, in packets of 1000 B.
-        assert!(show.estimate.unwrap().packets.abs_diff(3_750_000) < 100, "{}", show.estimate.unwrap().packets);
+        // The rack's uplink carries 1 Gb/s for 30 s, in segments of 1460 B.
+        assert!(
+            show.estimate.unwrap().packets.abs_diff(3_750_000_000 / 1460) < 100,
+            "{}",
+            show.estimate.unwrap().packets
+        );
     }
 
     #[test]

@@ -4,6 +4,8 @@ use incast_model::flow::Flow;
 use incast_model::memory::{Memory, amount};
 use incast_model::routing::Routes;
 use incast_model::tenant::{Pair, optimum};
+use incast_sim::transport::Transport;
+use incast_sim::{Carrier, Setup};
 use serde::Serialize;
 
 use super::counted;
@@ -13,9 +15,9 @@ use crate::scenario::Prepared;
 /// Rough size of a run, without pauses, retransmissions and controls' actions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Data packets of one scheme.
+    /// Data packets of the scheme with most.
     pub packets: u64,
-    /// Packets of one scheme, data and ACKs, per link crossed.
+    /// Packets of the scheme with most, data and ACKs, per link crossed.
     pub packet_hops: u64,
     /// Number of schemes.
     pub schemes: usize,
@@ -31,13 +33,17 @@ pub struct Estimate {
 
 impl Estimate {
     pub(super) fn new(prepared: &Prepared, routes: &Routes, links: impl Fn(&Flow) -> u64, rate: f64) -> Self {
-        let (mut packets, mut hops) = (0u64, 0u64);
-        let (payload, ack_every) = (prepared.scenario.packets.payload.0, u64::from(prepared.scenario.rdma.ack_every));
-        for (flow, bytes) in prepared.flows.flows.iter().zip(payloads(prepared, routes)) {
-            let data = bytes.div_ceil(payload);
-            packets += data;
-            hops = hops.saturating_add(links(flow) * (data + data.div_ceil(ack_every)));
-        }
+        let flows: Vec<(u16, u64, u64)> = prepared
+            .flows
+            .flows
+            .iter()
+            .zip(payloads(prepared, routes))
+            .map(|(flow, bytes)| (flow.label, bytes, links(flow)))
+            .collect();
+        let of_schemes: Vec<(u64, u64)> =
+            prepared.schemes.iter().map(|scheme| packets(&scheme.setup, &flows)).collect();
+        let (packets, hops) = of_schemes.iter().copied().max_by_key(|one| one.1).unwrap_or_default();
+        let all: f64 = of_schemes.iter().map(|one| one.1 as f64).sum();
         let schemes = prepared.schemes.len();
         // About 60 bytes (flows), 40 (ports).
         let rows = 60 * prepared.flows.flows.len() as u64 + 40 * prepared.fabric.ports().len() as u64;
@@ -46,11 +52,31 @@ impl Estimate {
             packet_hops: hops,
             schemes,
             packet_hops_per_s: rate,
-            cpu_seconds: hops as f64 * schemes as f64 / rate,
+            cpu_seconds: all / rate,
             results_bytes: rows * schemes as u64 + 20_000,
             memory_bytes: Demand::new(prepared).bytes(1),
         }
     }
+}
+
+/// Data packets, and packet-hops with ACKs, of flows by label, bytes and links.
+fn packets(setup: &Setup, flows: &[(u16, u64, u64)]) -> (u64, u64) {
+    let params = &setup.params;
+    // Payload of a packet, and packets of an ACK.
+    let shape = |carrier: &Carrier| match carrier {
+        Carrier::Rdma(_) => (params.packets.payload.0, u64::from(params.rdma.ack_every)),
+        Carrier::Transport(index) => match setup.transports[*index] {
+            Transport::Udp(_) => (params.packets.mss.0, u64::MAX),
+            _ => (params.packets.mss.0, 1),
+        },
+    };
+    let shapes: Vec<(u64, u64)> = setup.carriers.iter().map(shape).collect();
+    flows.iter().fold((0, 0), |(packets, hops): (u64, u64), &(label, bytes, links)| {
+        let (payload, ack_every) = shapes[usize::from(label)];
+        let data = bytes.div_ceil(payload);
+        let acks = if ack_every == u64::MAX { 0 } else { data.div_ceil(ack_every) };
+        (packets + data, hops.saturating_add(links * (data + acks)))
+    })
 }
 
 /// If backlogged, a share of the links.
@@ -68,12 +94,15 @@ fn payloads(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
 
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hops = self.cpu_seconds * self.packet_hops_per_s / self.schemes as f64;
+        let equal = hops > self.packet_hops as f64 * 0.999_999;
         write!(
             f,
-            "\nestimate   {:.3} M packets, {:.3} M packet-hops in each of {}: about {:.1} CPU seconds at {:.1} M/s, {:.1} MB of \
+            "\nestimate   {:.3} M packets, {:.3} M packet-hops in {} of {}: about {:.1} CPU seconds at {:.1} M/s, {:.1} MB of \
              results, {} of memory with one scheme at a time",
             self.packets as f64 / 1e6,
             self.packet_hops as f64 / 1e6,
+            if equal { "each" } else { "the largest" },
             counted(self.schemes as u64, "scheme", "schemes"),
             self.cpu_seconds,
             self.packet_hops_per_s / 1e6,

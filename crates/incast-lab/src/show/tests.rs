@@ -45,6 +45,21 @@ fn a_run_on_one_thread_says_why_and_what_to_change() {
 }
 
 #[test]
+fn packets_are_counted_by_transport() {
+    let estimate = |schemes: &str| {
+        let flow = "[[workload]]\nlist = [{ src = 0, dst = 1, size = \"146kB\" }]\n";
+        shown(&format!("[fabric.star]\nhosts = 2\n{flow}{schemes}")).estimate.unwrap()
+    };
+    // 100 segments of 1,460 B over two links, under TCP with ACKs; 146 packets of 1,000 B under RDMA.
+    let udp = estimate("[scheme.U]\ntransport = \"udp\"\n");
+    assert_eq!((udp.packets, udp.packet_hops), (100, 200));
+    let both = estimate("[scheme.T]\ntransport = \"tcp\"\n[scheme.R]\ncontrol = \"dcqcn\"\n");
+    assert_eq!((both.packets, both.packet_hops), (146, 584));
+    assert!((both.cpu_seconds * both.packet_hops_per_s - 984.0).abs() < 1e-6);
+    assert!(both.to_string().contains("in the largest of 2 schemes"), "{both}");
+}
+
+#[test]
 fn counts_packets_and_links() {
     let show = shown(SMALL);
     let one = &show.labels[0];

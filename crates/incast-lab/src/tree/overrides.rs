@@ -46,7 +46,7 @@ impl Tree {
     /// TOML if valid, else text; places of inner values.
     fn value_of(&self, text: &str, from: usize, path: &str) -> (Value, Vec<(String, Site)>) {
         // One TOML line `x=value`, padded so that places match `text`.
-        let line = format!("{:>from$}{}", "x=", &text[from..]);
+        let line = format!("{}x={}", " ".repeat(from.saturating_sub(2)), &text[from..]);
         let mut scratch = Self::default();
         match scratch.read_source("--set", &line, "") {
             Ok(mut table) if table.len() == 1 && from >= 2 => {
@@ -105,6 +105,13 @@ mod tests {
     fn tree() -> Tree {
         let text = "seed = 1\n[[workload]]\npoisson.load = 0.3\n[scheme.HPCC]\ncontrol = \"hpcc\"\n";
         Tree::of_toml("s.toml", text).unwrap()
+    }
+
+    #[test]
+    fn a_path_may_be_longer_than_a_format_width() {
+        let mut tree = tree();
+        tree.set(&format!("{}=[1, 2]", "a".repeat(70_000))).unwrap();
+        assert_eq!(tree.root[&"a".repeat(70_000)][1], 2);
     }
 
     #[test]

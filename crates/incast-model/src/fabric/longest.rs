@@ -3,14 +3,14 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::units::{Bytes, Time};
 
-/// Largest base RTTs and bandwidth-delay products by payload, kept once they are found.
+/// Largest base RTTs and bandwidth-delay products by payload and, if true, on first paths; kept once they are found.
 #[derive(Debug, Default)]
-pub(super) struct Longest(Mutex<HashMap<Bytes, (Time, Bytes)>>);
+pub(super) struct Longest(Mutex<HashMap<(Bytes, bool), (Time, Bytes)>>);
 
 impl Longest {
-    pub(super) fn or_find(&self, payload: Bytes, find: impl FnOnce() -> (Time, Bytes)) -> (Time, Bytes) {
+    pub(super) fn or_find(&self, key: (Bytes, bool), find: impl FnOnce() -> (Time, Bytes)) -> (Time, Bytes) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *known.entry(payload).or_insert_with(find)
+        *known.entry(key).or_insert_with(find)
     }
 }
 

@@ -8,7 +8,7 @@ use super::offer::Offer;
 use super::window::Window;
 use crate::entry::EntryError;
 use crate::fabric::{HostId, NodeId};
-use crate::flow::{Flow, FlowSet, Gate, Iteration, StepFlow};
+use crate::flow::{Flow, FlowSet, Gate, Iteration, MAX_TIME, StepFlow};
 use crate::gates::never_start;
 use crate::memory::{Memory, amount};
 use crate::rng::{Stream, stream};
@@ -223,6 +223,15 @@ impl Collector {
     pub(super) fn gate(&mut self, gate: Gate) {
         self.bytes += GATE_BYTES + 4 * (gate.waits_for.len() + gate.starts.len()) as u64;
         self.set.gates.push(gate);
+    }
+
+    /// Flows from a number on start while a simulation can last.
+    pub(super) fn check_starts(&self, field: &str, first: usize) -> Result<(), EntryError> {
+        let late = self.set.flows[first..].iter().find(|flow| flow.start >= MAX_TIME);
+        late.map_or(Ok(()), |flow| {
+            let allowed = format!("a start before {MAX_TIME:#}: a simulation lasts no longer");
+            Err(EntryError::field(field, format!("a flow of {:#} that starts at {:#}", flow.size, flow.start), allowed))
+        })
     }
 
     pub(super) fn counts(&self) -> (usize, usize) {

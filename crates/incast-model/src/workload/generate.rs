@@ -75,6 +75,7 @@ fn generate_within(
             let before = out.counts();
             one.pattern.generate(&entry, &mut out).map_err(|error| error.within(tenant))?;
             out.place(before.0, members);
+            out.check_starts(&one.path, before.0)?;
             if let Some(end) = one.spec.end {
                 out.cut(before, end);
             }

@@ -1,6 +1,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use parquet::arrow::parquet_to_arrow_schema;
 use parquet::data_type::Decimal;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -71,6 +72,15 @@ fn parquet_as_csv(file: File) -> Result<String, String> {
         return Err(format!("its {rows} rows take at least {}; {memory}", amount(needed)));
     }
     let schema = metadata.schema_descr_ptr();
+    // Parquet itself has no durations: the numbers would lose their unit.
+    let arrow = parquet_to_arrow_schema(&schema, metadata.key_value_metadata()).map_err(broken)?;
+    if let Some(field) = arrow.fields().iter().find(|field| field.data_type().to_string().starts_with("Duration")) {
+        return Err(format!(
+            "column {}: {} is no number; its unit belongs into its name",
+            field.name(),
+            field.data_type()
+        ));
+    }
     let names: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
     let mut text = names.join(",") + "\n";
     for (index, row) in reader.get_row_iter(None).map_err(broken)?.enumerate() {

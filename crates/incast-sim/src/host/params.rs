@@ -261,11 +261,12 @@ pub struct RdmaParams {
     /// Priority of CNPs, a lossy class of their own, 1 to 7. Default 7 (our choice).
     #[schemars(transform = priority())]
     pub cnp_priority: u8,
-    /// Base round-trip time that converts windows and rates. Default none: the fabric's largest, with propagation both
-    /// ways and one payload per link one way (NS3 `GLOBAL_T` 1).
+    /// Base round-trip time that converts windows and rates. Default none: the fabric's largest over the paths with
+    /// fewest links, with propagation both ways and one payload per link one way (NS3 `GLOBAL_T` 1). Needed if given
+    /// routes or paths take longer.
     #[schemars(transform = above("0s").or_none())]
     pub base_rtt: Option<Time>,
-    /// Window at line rate. Default none: the fabric's largest bandwidth-delay product (NS3 `GLOBAL_T` 1).
+    /// Window at line rate. Default none: the fabric's largest bandwidth-delay product, as `base_rtt` (NS3 `GLOBAL_T` 1).
     #[schemars(transform = above("0B").or_none())]
     pub window: Option<Bytes>,
 }

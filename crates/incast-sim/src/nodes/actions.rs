@@ -60,7 +60,7 @@ impl Actions {
         Self { step: u64::MAX, poll, sweep: u64::MAX, last: 0 }
     }
 
-    fn first(&self) -> Due {
+    pub(super) fn first(&self) -> Due {
         let due = |time, action| Due { time, action };
         due(self.step, Action::Step).min(due(self.poll, Action::Poll)).min(due(self.sweep, Action::Sweep))
     }

@@ -108,6 +108,13 @@ impl Calendar {
         ((time - self.end) / self.lookahead).min(INBOXES as u64 - 1) as u8
     }
 
+    /// Passes over all windows before that of `time`, and forgets who has work.
+    pub(super) fn pass_to(&mut self, time: u64) {
+        self.bits.fill(0);
+        self.any = [0; SLOTS / 64];
+        self.end += (time - self.end) / self.lookahead * self.lookahead;
+    }
+
     /// Begin and end of a later window.
     pub(super) const fn window(&self, ahead: u8) -> (u64, u64) {
         let begin = self.end + ahead as u64 * self.lookahead;

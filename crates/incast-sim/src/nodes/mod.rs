@@ -48,7 +48,6 @@ use actions::Actions;
 use books::Books;
 pub use cut::Cut;
 use partitions::Partitions;
-pub use plan::MAX_TIME;
 use plan::{Layout, Plan};
 pub(crate) use plan::{MAX_NICS, MAX_PORTS};
 use run::kind_of;

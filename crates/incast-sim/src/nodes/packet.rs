@@ -1,6 +1,5 @@
 //! Packets by value: nodes share no packet.
 
-use super::plan::Layout;
 use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{FlowId, Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, ReceivedId, SentId, Word, flag};
@@ -47,11 +46,6 @@ impl AtDst {
 
     pub(super) const fn number_in_pair(number: u32) -> Self {
         Self(number)
-    }
-
-    /// Flow of a packet of this kind.
-    pub(super) fn of(layout: &Layout, flow: FlowId, kind: Kind) -> Self {
-        if kind.is_forward() { layout.at_dst[flow].into() } else { layout.at_src[flow].into() }
     }
 
     /// For a transport, which knows the direction by the kind.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
+use super::calendar::INBOXES;
 use super::crew::{Crew, run_all};
 use super::guards::Guards;
 use super::host::{Host, Hosts};
@@ -150,6 +151,16 @@ impl Partitions {
     pub(super) fn advance(&mut self) -> Option<(u64, u64)> {
         self.ahead = Some(self.all.iter().filter_map(|partition| partition.ahead()).min()?);
         Some(self.all[0].out.calendar.window(self.ahead?))
+    }
+
+    /// True if no packet is on a wire.
+    pub(super) fn wires_are_empty(&self) -> bool {
+        self.ahead.is_some_and(|ahead| usize::from(ahead) >= INBOXES)
+    }
+
+    /// Passes over all windows before that of `time`. Nodes must be woken for their events after it.
+    pub(super) fn pass_to(&mut self, time: u64) {
+        self.all.iter_mut().for_each(|partition| partition.out.calendar.pass_to(time));
     }
 
     /// Opens all mail and enters the next window, for what looks at nodes and wires between windows.

@@ -1,7 +1,7 @@
 //! Data that a run does not change.
 
 use incast_model::fabric::{HostId, NodeId, NodeKind, PortId};
-use incast_model::units::Time;
+use incast_model::flow::MAX_TIME;
 
 use super::cut::Cut;
 use super::packet::{Packet, Stamp};
@@ -17,9 +17,6 @@ pub(super) const LINK_BITS: u32 = 12;
 pub(crate) const MAX_PORTS: usize = 1 << LINK_BITS;
 
 pub(crate) const MAX_NICS: usize = 255;
-
-/// Latest simulated time: keys of events have 52 bits for picoseconds.
-pub const MAX_TIME: Time = Time::ms(4_000_000);
 
 const _: () = assert!(MAX_TIME.0 + MAX_TIME.0 / 10 < 1 << (u64::BITS - LINK_BITS), "times with links fit into keys");
 

@@ -72,6 +72,17 @@ impl Queue {
     }
 }
 
+/// Windows without an event until the next event is searched, and nodes for each further window, as the search asks all
+/// (our choice).
+const IDLE: usize = 64;
+const NODES: usize = 8;
+
+#[derive(Debug, Default)]
+struct Idle {
+    windows: usize,
+    events: u64,
+}
+
 impl Nodes {
     /// Runs to the end, or until `observe` breaks.
     pub(crate) fn run(mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
@@ -89,16 +100,21 @@ impl Nodes {
         let mut watch = Watch::new(limits, observe);
         self.take_first_steps(limits.stall);
         self.wake_for_actions();
+        let mut idle = Idle::default();
         loop {
             let moved = self.partitions.progress();
             if self.is_over(&moved) {
                 return Halt::Finished;
             }
-            let Some((begin, end)) = self.partitions.advance() else {
+            let Some((begin, end)) = self.next_window(&mut idle) else {
                 return self.run_dry(limits.horizon);
             };
             if let Some(halt) = self.act_before(begin, &limits) {
                 return halt;
+            }
+            if begin > limits.horizon && self.next_time().is_some() {
+                self.books.now = limits.horizon;
+                return Halt::Horizon;
             }
             let still = end.saturating_sub(moved.moved) > limits.stall;
             let halt = if self.layout.one_by_one || still || end > limits.horizon || self.may_end(end) {
@@ -113,6 +129,31 @@ impl Nodes {
             self.sweep_later();
             self.wake_for_actions();
         }
+    }
+
+    /// Next window with work: begin and end. After many windows without an event, those before the next event are passed over:
+    /// nodes would only be woken there for later work.
+    fn next_window(&mut self, idle: &mut Idle) -> Option<(u64, u64)> {
+        let next = self.partitions.advance()?;
+        let events = self.partitions.events();
+        idle.windows = if events == idle.events { idle.windows + 1 } else { 0 };
+        idle.events = events;
+        if idle.windows < IDLE + self.layout.spots.len() / NODES || !self.partitions.wires_are_empty() {
+            return Some(next);
+        }
+        idle.windows = 0;
+        let time = self.next_time().unwrap_or(u64::MAX).min(self.actions.first().time);
+        if time < next.1 || time == u64::MAX {
+            return Some(next);
+        }
+        self.partitions.pass_to(time);
+        for node in self.layout.spots.ids() {
+            if let Some(event) = self.next_of(node) {
+                self.wake(node, event.time);
+            }
+        }
+        self.wake_for_actions();
+        self.partitions.advance()
     }
 
     /// True if all flows have ended at their senders and, if some await no ACKs, no packet is left.

@@ -11,7 +11,7 @@ use crate::host::Carrier;
 use crate::kernel::IdVec;
 use crate::network::{Faults, Resolved};
 use crate::outcome::FlowRecord;
-use crate::setup::{Params, Setup};
+use crate::setup::{Arithmetic, Params, Setup};
 use crate::switch::Forwarding;
 use crate::tenant::Hypervisors;
 
@@ -123,7 +123,11 @@ impl Network {
 }
 
 fn full_path(fabric: &Fabric, params: &Params, in_flight: u64) -> (Time, u64) {
-    let (base_rtt, bdp) = fabric.longest_rtt(params.packets.payload);
+    let payload = params.packets.payload;
+    let (base_rtt, bdp) = match params.arithmetic {
+        Arithmetic::Exact => fabric.longest_rtt(payload),
+        Arithmetic::Ns3 => fabric.longest_rtt_of_first_paths(payload),
+    };
     (params.rdma.base_rtt.unwrap_or(base_rtt), params.rdma.window.unwrap_or(bdp).0.min(in_flight))
 }
 

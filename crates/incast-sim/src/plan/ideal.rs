@@ -44,7 +44,7 @@ impl Network {
             let exact = self.exact_ideal(&out, if answered { &back } else { &[] }, size, &shape);
             // YAPS, the other transports' reference, uses the exact time.
             let reference =
-                if self.hosts.transports.of_flows.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
+                if self.hosts.transports.of_flows.is_rdma(flow) { self.hpcc_ideal(&out, &back, size) } else { exact };
             let record = &mut self.records[flow];
             record.hops = out.len().min(255) as u8;
             (record.ideal_hpcc, record.ideal_exact) = (reference, exact);
@@ -54,13 +54,15 @@ impl Network {
 
     /// `third.cc`: base RTT (propagation both ways, a payload per link one way) plus the flow with basic headers at the slowest
     /// link. `ns3` arithmetic truncates to nanoseconds.
-    fn hpcc_ideal(&self, out: &[PortId], size: u64) -> Time {
+    fn hpcc_ideal(&self, out: &[PortId], back: &[PortId], size: u64) -> Time {
         let packets = &self.config.packets;
         let unit = if self.config.ns3 { 1000 } else { 1 };
         let cut = |ps: u128| ps as u64 / unit * unit;
         let rate = |port: PortId| self.rates[usize::from(self.ports[port].rate)];
         let time = |bytes: u64, rate: u64| cut(u128::from(bytes) * 8_000_000_000_000 / u128::from(rate));
-        let propagation: u64 = out.iter().map(|&port| 2 * self.ports[port].delay).sum();
+        // The same way back in ns-3.
+        let back = if self.config.ns3 { out } else { back };
+        let propagation: u64 = out.iter().chain(back).map(|&port| self.ports[port].delay).sum();
         let serialised: u64 = out.iter().map(|&port| time(packets.payload.0, rate(port))).sum();
         let slowest = out.iter().map(|&port| rate(port)).min().expect("a path has links");
         let wire = size + packets.data_header.0 * size.div_ceil(packets.payload.0);

@@ -120,7 +120,8 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
         maybe_ps("fct_ps", "flow completion time: `finish_ps` - `start_ps`", |row| row.result().fct()),
         ps(
             "ideal_hpcc_ps",
-            "ideal time of the HPCC evaluation: base RTT plus payload and basic headers at the slowest link's rate; no lower bound",
+            "ideal time of the HPCC evaluation: base RTT plus payload and basic headers at the slowest link's rate; no lower \
+             bound; in scenarios with other transports than RDMA `ideal_exact_ps`",
             |row| row.result().ideal_hpcc,
         ),
         ps("ideal_exact_ps", "time of the flow alone on its path, in its real packets; a lower bound", |row| {

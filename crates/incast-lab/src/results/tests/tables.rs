@@ -161,6 +161,21 @@ control = "hpcc"
 }
 
 #[test]
+fn rdma_and_other_transports_have_one_ideal_time() {
+    let rdma = "[scheme.RDMA]\ncontrol = \"dcqcn\"\n";
+    let differ = |schemes: &str| {
+        let text = format!(
+            "[fabric.star]\nhosts = 3\n[[workload]]\nincast = {{ fan_in = 2, size = \"200B\", receiver = 2 }}\n{schemes}"
+        );
+        let prepared = Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap().prepare().unwrap();
+        let runs = simulate(&prepared, None, &mut |_| ControlFlow::Continue(())).unwrap();
+        runs.iter().flat_map(|run| &run.outcome.flows).any(|flow| flow.ideal_hpcc != flow.ideal_exact)
+    };
+    assert!(differ(rdma));
+    assert!(!differ(&format!("{rdma}[scheme.pFabric]\ntransport = \"pfabric\"\n")));
+}
+
+#[test]
 fn labels_are_columns_of_every_table() {
     let folder = tempfile::tempdir().unwrap();
     let labels = |text: &str| -> Labels { serde_json::from_str(text).unwrap() };

@@ -151,7 +151,9 @@ impl Row {
                 _ => return Err("a whole number of bytes, at least 1".into()),
             },
             // The network needs no identity of pages.
-            Column::Address if text.is_empty() => return Err("the address of a page".into()),
+            Column::Address if !is_address(text) => {
+                return Err("the address of a page: decimal or hexadecimal digits".into());
+            }
             Column::Address => {}
             Column::Kind => {
                 let known = Kind::ALL.into_iter().find(|kind| kind.name() == text);
@@ -160,6 +162,11 @@ impl Row {
         }
         Ok(())
     }
+}
+
+fn is_address(text: &str) -> bool {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 fn time(text: &str, factor: u64) -> Option<u64> {

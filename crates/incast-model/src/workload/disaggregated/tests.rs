@@ -129,6 +129,10 @@ fn bad_traces_are_refused() {
          kind); did you mean `kind`?"
     );
     assert_eq!(
+        why("time_s,src,dst,address\n1,cpu0,memory0,NaN\n"),
+        "t.csv:2:16: `NaN`: must be the address of a page: decimal or hexadecimal digits"
+    );
+    assert_eq!(
         why("time_s,src,dst,kind\n"),
         "t.csv:1:1: `time_s,src,dst,kind`: must be a header with a column size_bytes or address"
     );

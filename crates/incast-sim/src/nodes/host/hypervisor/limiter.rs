@@ -104,6 +104,9 @@ impl<const RUN: u8> Work<'_, RUN> {
         self.wake_receiver(pair);
         let flags = self.inward(pair).half.hear(rules, (now, bytes), packet.number_in_pair(), packet.flags);
         self.meter(bytes);
-        Packet { at_dst: AtDst::of(self.plan.layout, packet.flow, packet.kind), flags, ..*packet }
+        let (layout, flow) = (self.plan.layout, packet.flow);
+        let forward = packet.kind.is_forward();
+        let at_dst = if forward { layout.at_dst[flow].into() } else { layout.at_src[flow].into() };
+        Packet { at_dst, flags, ..*packet }
     }
 }
