@@ -369,6 +369,7 @@ def test_completion_of_few_flows_and_of_flows_that_wait() -> None:
     assert texts(completion, Made(flows=many)) == ["The 30 flows complete in 4 us."]
     assert texts(completion, Made(flows=[{**row, "dependency": None} for row in many])) == []
     assert texts(completion, Made(flows=[*many, {"status": "incomplete", "finish_ps": None}])) == []
+    assert texts(completion, Made(BOTH, flows=[{**row, "backlogged": True} for row in rows])) == []
 
 
 def test_iterations_are_compared_by_their_mean() -> None:
@@ -423,6 +424,14 @@ def test_a_quiet_run_is_said_to_be_quiet() -> None:
         "All 2 flows completed without a dropped packet; no port was paused."
     ]
     assert texts(quiet, Made({"A": manifest(completed=2, counts={"drops": 1})})) == []
+    ended = {"A": manifest(completed=127, counts={"pauses": 1}), "B": manifest(completed=1230, counts={"pauses": 1})}
+    assert texts(quiet, Made(ended)) == ["All 127 to 1,230 flows completed without a dropped packet."]
+    ended["A"]["stop"]["cancelled"] = 1144
+    ended["B"]["stop"]["cancelled"] = 5
+    assert texts(quiet, Made(ended)) == [
+        "All started flows (127 to 1,230) completed without a dropped packet; 5 to 1,144 were cancelled."
+    ]
+    assert texts(quiet, Made()) == []
 
 
 def test_the_most_important_findings_come_first() -> None:
