@@ -21,6 +21,27 @@ from test_page import opened
 
 SAMPLED = FAILED + '\n[measure]\nsample_every = "1us"\n\n[scheme.Copy]\ncontrol = "dcqcn"\n'
 """A failed link, with samples and a scheme that equals another."""
+BACKLOGGED = """
+[fabric.star]
+hosts = 3
+
+[[workload]]
+end = "100us"
+list = [{ src = 1, dst = 0, size = "backlogged" }, { src = 2, dst = 0, size = "backlogged" }]
+
+[scheme.TCP]
+transport = "tcp"
+"""
+ONE_SIZE = """
+[fabric.star]
+hosts = 3
+
+[[workload]]
+incast = { fan_in = 2, size = "50kB" }
+
+[scheme.DCQCN]
+control = "dcqcn"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +92,25 @@ def test_one_scheme_and_a_deadlock_fold_empty_sections(tmp_path: Path) -> None:
     page = report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8")
     sections = re.findall(r'<section id="([\w-]+)"', page)
     assert not {"settings", "slowdown", "distributions", "queues", "rates"} & set(sections)
-    assert "Not recorded: queues and rates over time (measure.sample_every). No slowdowns: no flow completed." in page
+    assert "Not recorded: queues and rates over time (measure.sample_every). No flow completed." in page
+
+
+def test_backlogged_flows_have_no_slowdown(tmp_path: Path) -> None:
+    incast.load(write(tmp_path, BACKLOGGED)).run(tmp_path / "results")
+    page = report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Backlogged flows have no slowdown." in page
+    assert "No flow completed." not in page
+    assert '<section id="slowdown"' not in page
+
+
+def test_a_distribution_is_drawn_once(tmp_path: Path) -> None:
+    incast.load(write(tmp_path, ONE_SIZE)).run(tmp_path / "results")
+    drawn = data(report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8"))
+    made = drawn["groups"][0]["variations"][0]["charts"]
+    assert made["slowdown"][""]["whyEmpty"] == (
+        "incast (50 kB): all flows have one size; their slowdowns are drawn as a distribution."
+    )
+    assert made["cdf-slowdown"][""]["whyEmpty"] is None
 
 
 def test_units_have_one_spelling(folder: Path) -> None:

@@ -12,6 +12,7 @@ from incast.charts import look
 from incast.charts.chart import Chart, Spec
 from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
+from incast.charts.slowdown import by_size
 from incast.charts.source import Source
 from incast.findings import findings_of
 from incast.report import cycles
@@ -108,7 +109,7 @@ class Packer:
         # The mix of all labels is there where there are several, and is never drawn unasked.
         for label in [None, *([ALL, *packed["labels"]] if packed["labels"] else [])]:
             key = label or ""
-            packed["charts"].setdefault("slowdown", {})[key] = self.chart(charts.slowdown(source, label=label))
+            packed["charts"].setdefault("slowdown", {})[key] = self.chart(by_size(source, label=label))
             for of in ("fct", "slowdown"):
                 chart = charts.cdf(source, of, label=label, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
