@@ -16,6 +16,7 @@ import incast
 from conftest import ROOT
 from incast import plot
 from incast._svg import smaller
+from incast.study import evaluation
 
 sys.path.insert(0, str(ROOT / "tools"))
 import evaluations
@@ -48,6 +49,16 @@ def test_the_page_has_every_claim_and_where_the_figures_come_from(
     assert f"| runs | {runs} |" in text
     assert f"| command | `incast study run study --scale {found.scale}` |" in text
     assert f"| date | {found.manifest['date']} |" in text
+
+
+def test_a_duration_shorter_than_the_cpu_time_of_all_cores_is_left_out(results: Path) -> None:
+    found = incast.open_study(results)
+    cpu = sum(sweep.cost()[0] for sweep in found.sweeps.values())
+    cores = max(sweep.cores() for sweep in found.sweeps.values())
+    found.manifest["wall_s"] = cpu / cores
+    assert "duration" in evaluation.provenance(found)
+    found.manifest["wall_s"] = 0.9 * cpu / cores
+    assert "duration" not in evaluation.provenance(found)
 
 
 def test_programs_read_the_same_verdicts(results: Path, tmp_path: Path, command: Command) -> None:

@@ -133,6 +133,9 @@ def provenance(found: StudyResults) -> dict[str, str]:
     cpu, hops = sum(cost[0] for cost in costs), sum(cost[1] for cost in costs)
     seeds = {sweep.path.name: len({run.columns[SEED] for run in sweep.runs if SEED in run.columns}) for sweep in sweeps}
     cap = f" --until-decided --cap {found.manifest[CAP]}" if found.manifest.get(CAP) else ""
+    wall = float(found.manifest["wall_s"])
+    # Results that an earlier command had already made have CPU time but no duration.
+    whole = wall * max((sweep.cores() for sweep in sweeps), default=0) >= cpu
     return {
         "command": f"`incast study run {shell(found.study)} --scale {shell(found.scale)}{cap}`",
         "version": "; ".join(versions),
@@ -141,7 +144,7 @@ def provenance(found: StudyResults) -> dict[str, str]:
         "seeds": ", ".join(f"{name} {count}" for name, count in seeds.items() if count) or "none",
         "machine": "; ".join(machines),
         "CPU time of simulations": f"{cpu / 3600:.2f} h",
-        "duration": f"{found.manifest['wall_s'] / 3600:.2f} h",
+        **({"duration": f"{wall / 3600:.2f} h"} if whole else {}),
         "packet-hops": f"{hops / 1e9:.2f} billion",
     }
 
