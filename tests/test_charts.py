@@ -223,6 +223,12 @@ def test_rates_are_samples(sampled: incast.Results, source: charts.Source) -> No
         assert extreme(row[3] for row in drawn) == extreme(row[3] for row in chosen)
 
 
+def test_thin_lines_of_similar_colours_are_dashed(source: charts.Source) -> None:
+    spec = charts.rates(source).spec
+    assert spec
+    assert spec["spec"]["encoding"]["strokeDash"]["scale"]["range"] == [[1, 0]] * 4 + [[6, 3], [2, 2]]
+
+
 def test_pauses_are_intervals(sampled: incast.Results, source: charts.Source) -> None:
     chart = charts.pauses(source, ports=100)
     drawn = sorted((row["scheme"], row["port"], row["start_ps"], row["end_ps"]) for row in chart.dicts())

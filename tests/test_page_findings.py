@@ -13,6 +13,7 @@ from playwright.sync_api import Browser
 import incast
 from conftest import RING, write
 from incast import report
+from incast.report.html import table
 from incast.report.settings import differing, merged, text
 from incast.report.units import spaced
 from test_findings_runs import FAILED
@@ -21,6 +22,26 @@ from test_page import opened
 
 SAMPLED = FAILED + '\n[measure]\nsample_every = "1us"\n\n[scheme.Copy]\ncontrol = "dcqcn"\n'
 """A failed link, with samples and a scheme that equals another."""
+ASSETS = Path(report.__file__).parent / "assets"
+VMS = """
+[fabric.star]
+hosts = 2
+
+[vms]
+slots = 1
+
+[[tenant]]
+name = "x"
+vms = 2
+guarantee = "1Gbps"
+
+[[workload]]
+tenant = "x"
+list = [{ src = 1, dst = 0, size = "50kB" }]
+
+[scheme.TCP]
+transport = "tcp"
+"""
 BACKLOGGED = """
 [fabric.star]
 hosts = 3
@@ -185,6 +206,35 @@ def test_a_browser_shows_the_telling_measure_events_and_equal_schemes(browser: B
     page.context.close()
 
 
+@pytest.mark.parametrize("width", [390, 1400])
+def test_names_of_layers_stand_left_of_nodes_and_links(browser: Browser, tmp_path: Path, width: int) -> None:
+    incast.load(write(tmp_path, VMS)).run(tmp_path / "results")
+    page = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"), width=width).page
+    assert page.locator("#fabric .layer").all_text_contents() == ["tier 2", "1 switch", "2 servers", "2 VMs"]
+    ends = "elements => Math.max(...elements.map((each) => each.getBoundingClientRect().right))"
+    starts = "elements => Math.min(...elements.map((each) => each.getBoundingClientRect().left))"
+    right = page.locator("#fabric .layer").evaluate_all(ends)
+    assert right < page.locator("#fabric svg [data-node], #fabric svg .links path").evaluate_all(starts)
+    page.context.close()
+
+
+def test_links_without_traffic_show_in_the_dark() -> None:
+    ramps = re.findall(r'dark: \["(#[0-9a-f]{6})"', (ASSETS / "fabric.js").read_text(encoding="utf-8"))
+    dark = (ASSETS / "page.css").read_text(encoding="utf-8").partition('data-theme="dark"')[2]
+    ground = re.search(r"--ground: (#[0-9a-f]{6})", dark)
+    assert ground
+    assert len(ramps) == 2
+    # At least 3:1, as WCAG 2 asks of graphics.
+    assert min((luminance(ramp) + 0.05) / (luminance(ground[1]) + 0.05) for ramp in ramps) >= 3
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of a colour, as WCAG 2 defines it."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
 def test_names_and_headings_fit_a_narrow_window(browser: Browser, folder: Path) -> None:
     shown = opened(browser, folder / "page.html", width=390)
     page = shown.page
@@ -195,3 +245,8 @@ def test_names_and_headings_fit_a_narrow_window(browser: Browser, folder: Path) 
     )
     assert page.locator("h1, h2, h3, h4, nav a").evaluate_all(outside) == []
     page.context.close()
+
+
+def test_cells_of_more_than_a_few_words_keep_a_width() -> None:
+    cells = table(["a", "b", "c", "d"], [["x", "y" * 24, "y" * 25, "y" * 61]], "")
+    assert re.findall(r"<td( class=\"\w+\")?>", cells) == ["", ' class="medium"', ' class="long"']

@@ -28,6 +28,8 @@ BEHIND = [7, 7]
 """The line of a scheme that is equal to an earlier one, which shows in the gaps."""
 DASHES = ([1, 0], [6, 3], [2, 2])
 """More schemes than colours: the colours come again, dashed."""
+LINES_OF_FLOWS = (0, 0, 0, 0, 1, 2)
+"""Dashes of flows in one panel: thin lines of the fifth and sixth colour are hard to tell from the others."""
 
 TIME = (
     "datum.value == 0 ? '0' : abs(datum.value) >= 1e12 ? format(datum.value / 1e12, '~g') + ' s' : "

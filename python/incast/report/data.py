@@ -13,7 +13,7 @@ from incast.charts.chart import Chart, Spec
 from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
 from incast.charts.slowdown import by_size
-from incast.charts.source import Source
+from incast.charts.source import Source, read_scenario
 from incast.findings import findings_of
 from incast.report import cycles
 from incast.results import ALL
@@ -179,6 +179,7 @@ class Packer:
             "to": [number[row["peer_name"]] for row in order],
             "rate": [row["rate_bps"] for row in order],
             "port": [row["port"] for row in order],
+            "vms": with_vms(source),
         }
         figures = {}
         for scheme in source.schemes:
@@ -206,6 +207,12 @@ class Packer:
             self._places[key] = len(kept)
             kept.append(value)
         return self._places[key]
+
+
+def with_vms(source: Source) -> bool:
+    """True if hosts are VMs, and the switches next to them are their servers."""
+    with read_scenario(source.results[0]) as tree:
+        return "vms" in tree
 
 
 def packed(column: Sequence[Any]) -> Json | list[Any]:
