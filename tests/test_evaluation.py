@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import SimpleNamespace
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import pytest
@@ -17,6 +19,8 @@ from conftest import ROOT
 from incast import plot
 from incast._svg import smaller
 from incast.study import evaluation
+from incast.study.outcome import CheckOutcome, ClaimOutcome
+from incast.study.writing import spread
 
 sys.path.insert(0, str(ROOT / "tools"))
 import evaluations
@@ -126,3 +130,26 @@ def test_a_page_has_the_verdicts_and_figures_of_its_file() -> None:
 
 def test_the_evaluations_are_small() -> None:
     assert sum(path.stat().st_size for path in evaluations.FOLDER.iterdir()) < 3_000_000
+
+
+def test_equal_figures_and_equal_expectations_are_written_once() -> None:
+    assert spread([1, 1], None) == "1"
+    assert spread([0.99999, 1.00001], "Gb/s") == "1 Gb/s"
+    assert spread([0.5, 1], "Gb/s") == "0.5 to 1 Gb/s"
+    check: dict[str, Any] = {
+        "label": "",
+        "unit": None,
+        "reason": None,
+        "low": None,
+        "high": None,
+        "confidence": None,
+        "seeds": 1,
+    }
+    check |= {"series": "", "verdict": "holds", "per_seed": (), "metric": "short_tail", "expect": "ratio below 1"}
+    outcomes = [CheckOutcome(**check, value=value, check=number) for number, value in enumerate((0.5, 0.25))]
+    outcomes.append(CheckOutcome(**{**check, "expect": "exactly 0"}, value=0, check=2))
+    claim = SimpleNamespace(checks=outcomes)
+    assert evaluation._figures(cast(ClaimOutcome, claim)) == (
+        "0.5; 0.25<br>0",
+        "short tail ratio below 1<br>short tail exactly 0",
+    )

@@ -77,12 +77,17 @@ def _verdicts(name: str, claims_: Sequence[ClaimOutcome]) -> Iterator[str]:
 
 
 def _figures(claim: ClaimOutcome) -> tuple[str, str]:
-    """Measured and expected figures of a claim, by check: a figure with its interval, or the range of several."""
+    """Measured and expected figures of a claim, by check: a figure with its interval, or the range of several.
+
+    Checks with equal expectations share a line.
+    """
     cells = []
     for _, group in itertools.groupby(claim.checks, lambda check: check.check):
         checks = list(group)
-        cells.append((_measured(checks), f"{checks[0].metric} {checks[0].expect}"))
-    return "<br>".join(each for each, _ in cells), "<br>".join(each for _, each in cells)
+        cells.append((_measured(checks), f"{checks[0].metric.replace('_', ' ')} {checks[0].expect}"))
+    lines = [(expected, list(alike)) for expected, alike in itertools.groupby(cells, lambda cell: cell[1])]
+    figures = "<br>".join("; ".join(measured for measured, _ in alike) for _, alike in lines)
+    return figures, "<br>".join(expected for expected, _ in lines)
 
 
 def _measured(checks: Sequence[CheckOutcome]) -> str:
