@@ -197,9 +197,7 @@ def test_a_browser_shows_the_telling_measure_events_and_equal_schemes(browser: B
     measure = page.locator("#fabric select").nth(1)
     assert measure.input_value() == "drops"
     assert "packets dropped or lost" in measure.locator("option").all_text_contents()
-    assert "Dotted lines are events: leaf0-spine0 down at 20 us" in (
-        page.locator("#figure-queues").text_content() or ""
-    )
+    assert "Dotted lines are events: 20 us: leaf0-spine0 down" in (page.locator("#figure-queues").text_content() or "")
     assert page.locator("#figure-queues .mark-rule line").count() >= 2
     assert "Copy = DCQCN" in (page.locator("#figure-cdf-fct").text_content() or "")
     assert page.locator("#findings li").count() == len(incast.open(folder / "results").findings())
