@@ -46,21 +46,7 @@ def unfinished(source: Source) -> Iterator[Finding]:
     stops: dict[tuple[str, str], list[str]] = {}
     for scheme in schemes:
         stops.setdefault(_stop(source, scheme), []).append(scheme)
-    left = {scheme: found[scheme][0] for scheme in schemes}
-    all_ = {scheme: found[scheme][1] for scheme in schemes}
-    if len(stops) > 1:
-        text = ". ".join(
-            f"{', '.join(names)}: {spread({name: left[name] for name in names})} of "
-            f"{spread({name: all_[name] for name in names})}{'' if place else ' flows did not complete'} "
-            f"({CAUSES.get(stop, stop)}{at})"
-            for place, ((stop, at), names) in enumerate(stops.items())
-        )
-    else:
-        ((stop, at),) = stops
-        text = (
-            f"{prefix_if_equal(left, source.schemes)}{counted(left, 'flow')} of {spread(all_)} did not complete "
-            f"{STOPS.get(stop, stop)}{at}"
-        )
+    text = _counts(source, {scheme: found[scheme][:2] for scheme in schemes}, stops)
     signs = [
         f"{spread(values)} {sign}"
         for place, sign in enumerate(SIGNS, 2)
@@ -69,6 +55,22 @@ def unfinished(source: Source) -> Iterator[Finding]:
     signs += _common(source)
     begin = "" if not signs else ". Of these, " if len(stops) > 1 else ": "
     yield Finding("unfinished", UNFINISHED, f"{text}{begin}{'; '.join(signs)}.", schemes)
+
+
+def _counts(source: Source, found: dict[str, tuple[int, int]], stops: dict[tuple[str, str], list[str]]) -> str:
+    """Numbers of unfinished and of all flows, with the reason to stop; a sentence for each of several reasons."""
+    left = {scheme: count for scheme, (count, _) in found.items()}
+    all_ = {scheme: count for scheme, (_, count) in found.items()}
+    if len(stops) == 1:
+        ((stop, at),) = stops
+        flows = f"{prefix_if_equal(left, source.schemes)}{counted(left, 'flow')} of {spread(all_)}"
+        return f"{flows} did not complete {STOPS.get(stop, stop)}{at}"
+    sentences: list[str] = []
+    for (stop, at), names in stops.items():
+        of = f"{spread({name: left[name] for name in names})} of {spread({name: all_[name] for name in names})}"
+        flows = "" if sentences else " flows did not complete"
+        sentences.append(f"{', '.join(names)}: {of}{flows} ({CAUSES.get(stop, stop)}{at})")
+    return ". ".join(sentences)
 
 
 def _stop(source: Source, scheme: str) -> tuple[str, str]:

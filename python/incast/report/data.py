@@ -10,10 +10,11 @@ from typing import Any
 from incast import charts
 from incast.charts import look
 from incast.charts.chart import Chart, Spec
+from incast.charts.fabric import with_vms
 from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
 from incast.charts.slowdown import by_size
-from incast.charts.source import Source, read_scenario
+from incast.charts.source import Source
 from incast.findings import findings_of
 from incast.report import cycles
 from incast.results import ALL
@@ -207,12 +208,6 @@ class Packer:
             self._places[key] = len(kept)
             kept.append(value)
         return self._places[key]
-
-
-def with_vms(source: Source) -> bool:
-    """True if hosts are VMs, and the switches next to them are their servers."""
-    with read_scenario(source.results[0]) as tree:
-        return "vms" in tree
 
 
 def packed(column: Sequence[Any]) -> Json | list[Any]:
