@@ -157,6 +157,22 @@ def test_a_results_folder_without_a_name(output: str, command: Command, small: P
     assert done.stderr == f"error: {Path(output)} cannot become a results folder: it has no name; name a new folder\n"
 
 
+def test_a_sweep_is_no_scenario(command: Command, tmp_path: Path, small: Path) -> None:
+    sweep = tmp_path / "load.toml"
+    sweep.write_text(f'scenario = "{small}"\n[[vary]]\npath = "seed"\nvalues = [1, 2]\n', encoding="utf-8")
+    for verb, file, note in (
+        ("run", sweep, f"the file is a sweep: incast sweep {sweep}"),
+        ("show", sweep, f"the file is a sweep: incast sweep {sweep}"),
+        ("sweep", small, f"the file is a scenario: incast run {small}"),
+    ):
+        done = command(verb, file)
+        assert done.returncode == 2, done.stdout
+        assert done.stderr.endswith(f"\n  = {note}\n")
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(SMALL + "x = 1\n", encoding="utf-8")
+    assert "the file is" not in command("run", wrong).stderr
+
+
 def test_file_that_is_no_text(command: Command, tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_bytes(b"\xff\xfe\x00seed")
     done = command("run", "scenario.toml")

@@ -10,7 +10,7 @@ import pytest
 import incast
 from conftest import write
 from incast import charts, plot
-from incast.charts.events import EVENTS, events
+from incast.charts.events import EVENTS, Event, _row, events
 from test_findings_runs import FAILED
 
 US = 1_000_000
@@ -49,7 +49,7 @@ def test_every_panel_has_the_events_and_the_data_has_none(source: charts.Source)
     }
     assert "event" not in chart.to_csv()
     assert len(chart.to_vegalite()["data"]["values"]) == len(chart.rows) + len(chart.events)
-    assert chart.about.endswith("Dotted lines are events: leaf0-spine0 down at 20 us; leaf0-spine0 up at 40 us.")
+    assert chart.about.endswith("Dotted lines are events: 20 us: leaf0-spine0 down; 40 us: leaf0-spine0 up.")
     by_scheme = charts.rates(source).events
     assert [(row["scheme"], row["event_ps"]) for row in by_scheme] == [
         (scheme, at * US) for scheme in ("DCQCN", "HPCC") for at in (20, 40)
@@ -74,3 +74,15 @@ def test_of_many_events_the_first_are_marked(tmp_path: Path) -> None:
     source.close()
     assert len(chart.events) == EVENTS * len({row[2] for row in chart.rows})
     assert any(f"{EVENTS} of 80 events are marked" in note for note in chart.left_out)
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (Event("A", 8_000_000_000, "watchdog acts", "T1 to L1", 1), "8 ms: watchdog acts at T1 to L1 and 1 more port"),
+        (Event("A", 1_000_000, "down", "l0-s0", 2), "1 us: l0-s0 and 2 more links down"),
+        (Event("A", 1_000_000, "storm begins", "h0"), "1 us: storm begins at h0"),
+    ],
+)
+def test_events_begin_with_their_time(event: Event, text: str) -> None:
+    assert _row(event, "")["event"] == text

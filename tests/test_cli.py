@@ -17,6 +17,7 @@ import incast
 from conftest import RING, ROOT, SMALL, Command, environment, write
 from incast import charts
 from incast.cli import commands, new, summary
+from incast.cli.commands import joined
 from incast.cli.run import examples
 
 COMMANDS = [
@@ -49,6 +50,29 @@ def test_version(command: Command) -> None:
     done = command("--version")
     assert done.returncode == 0
     assert done.stdout.strip() == incast.__version__
+
+
+def test_help_is_broken_at_the_width_of_the_terminal() -> None:
+    def example() -> None:
+        """One line.
+
+        Two
+        lines.
+
+        Parameters
+        ----------
+        x
+            Of three
+            lines, the third
+            last.
+        y
+            Of one.
+
+        """
+
+    assert joined(example.__doc__ or "") == (
+        "One line.\n\nTwo lines.\n\nParameters\n----------\nx\n    Of three lines, the third last.\ny\n    Of one."
+    )
 
 
 def test_help(command: Command) -> None:

@@ -196,7 +196,7 @@ def test_wrong_names(command: Command, incast16: Path, tmp_path: Path) -> None:
         ([incast16, REFERENCE, "--scheme", "DCQCN"], "did you mean `DCQCN+w`?"),
         ([incast16, tmp_path / "gone.txt", *SCHEME], "gone.txt: No such file"),
         ([incast16, tmp_path, *SCHEME], "is not a results folder"),
-        ([incast16, *SCHEME], "2 schemes; choose with --with: HPCC, DCQCN+w"),
+        ([incast16, *SCHEME], "to compare DCQCN+w with, by --with: HPCC\n"),
         ([incast16, incast16, *SCHEME, "--with", "DCQCN+w"], "choose another scheme with --with: HPCC"),
         ([incast16, *SCHEME, "--with", "HPC"], "did you mean `HPCC`?"),
         ([incast16, REFERENCE, *SCHEME, "--with", "HPCC"], "is a file and has no scheme HPCC"),

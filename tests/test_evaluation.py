@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import SimpleNamespace
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import pytest
@@ -16,6 +18,9 @@ import incast
 from conftest import ROOT
 from incast import plot
 from incast._svg import smaller
+from incast.study import evaluation
+from incast.study.outcome import CheckOutcome, ClaimOutcome
+from incast.study.writing import spread
 
 sys.path.insert(0, str(ROOT / "tools"))
 import evaluations
@@ -48,6 +53,16 @@ def test_the_page_has_every_claim_and_where_the_figures_come_from(
     assert f"| runs | {runs} |" in text
     assert f"| command | `incast study run study --scale {found.scale}` |" in text
     assert f"| date | {found.manifest['date']} |" in text
+
+
+def test_a_duration_shorter_than_the_cpu_time_of_all_cores_is_left_out(results: Path) -> None:
+    found = incast.open_study(results)
+    cpu = sum(sweep.cost()[0] for sweep in found.sweeps.values())
+    cores = max(sweep.cores() for sweep in found.sweeps.values())
+    found.manifest["wall_s"] = cpu / cores
+    assert "duration" in evaluation.provenance(found)
+    found.manifest["wall_s"] = 0.9 * cpu / cores
+    assert "duration" not in evaluation.provenance(found)
 
 
 def test_programs_read_the_same_verdicts(results: Path, tmp_path: Path, command: Command) -> None:
@@ -115,3 +130,26 @@ def test_a_page_has_the_verdicts_and_figures_of_its_file() -> None:
 
 def test_the_evaluations_are_small() -> None:
     assert sum(path.stat().st_size for path in evaluations.FOLDER.iterdir()) < 3_000_000
+
+
+def test_equal_figures_and_equal_expectations_are_written_once() -> None:
+    assert spread([1, 1], None) == "1"
+    assert spread([0.99999, 1.00001], "Gb/s") == "1 Gb/s"
+    assert spread([0.5, 1], "Gb/s") == "0.5 to 1 Gb/s"
+    check: dict[str, Any] = {
+        "label": "",
+        "unit": None,
+        "reason": None,
+        "low": None,
+        "high": None,
+        "confidence": None,
+        "seeds": 1,
+    }
+    check |= {"series": "", "verdict": "holds", "per_seed": (), "metric": "short_tail", "expect": "ratio below 1"}
+    outcomes = [CheckOutcome(**check, value=value, check=number) for number, value in enumerate((0.5, 0.25))]
+    outcomes.append(CheckOutcome(**{**check, "expect": "exactly 0"}, value=0, check=2))
+    claim = SimpleNamespace(checks=outcomes)
+    assert evaluation._figures(cast(ClaimOutcome, claim)) == (
+        "0.5; 0.25<br>0",
+        "short tail ratio below 1<br>short tail exactly 0",
+    )

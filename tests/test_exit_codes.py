@@ -137,7 +137,7 @@ DROPS = (
     SMALL.replace('control = "dcqcn"', 'control = "unlimited"').replace('size = "64kB"', 'size = "2MB"')
     + '\n[switch]\nheadroom = { bytes = "0B" }\nbuffer = "300kB"\n'
 )
-ENDINGS = {"A deadlock": RING, "A scheme stalled": STALL, "A switch dropped": DROPS, "The PFC watchdog": STORM}
+ENDINGS = {"A scheme ended": RING, "A scheme stalled": STALL, "A switch dropped": DROPS, "The PFC watchdog": STORM}
 """Scenarios, by the beginning of the cause."""
 SWEEP = 'scenario = "scenario.toml"\n[[vary]]\npath = "seed"\nvalues = [1]\n'
 

@@ -14,10 +14,12 @@ from matplotlib.patches import Rectangle
 
 import incast
 from conftest import ROOT, Command
+from incast import plot_study
 from incast.charts import look
 from incast.charts.study import of_study
 from incast.study.description import Metric, Published, StudyChart
-from incast.study.drawing import DrawnChart, Mark, draw
+from incast.study.drawing import Bar, DrawnChart, Mark, draw
+from incast.study.drawing_figures import DrawnFigure
 from incast.study.figures import Measured, PlannedRun
 
 TINY = ROOT / "tests" / "data" / "study"
@@ -160,6 +162,28 @@ def test_a_figure_is_drawn_for_a_paper(ran: incast.StudyResults) -> None:
     assert names == ["HPCC", "DCQCN", "published"]
     with pytest.raises(incast.ResultsError, match=r"nothing to draw: it is a table, see tables/tails\.csv"):
         ran.plot("table-1")
+
+
+def test_long_headings_legends_and_titles_fit_a_figure() -> None:
+    names = [f"a scheme with name number {number}" for number in range(5)]
+    bars = tuple(
+        Bar(x=x, series=name, panel=None, value=1, low=None, high=None, seeds=1) for x in ("p", "q") for name in names
+    )
+    titles: dict[str, Any] = {
+        "title": "time that queues are paused " * 4,
+        "y_title": "mean time over all queues of switches",
+    }
+    about: dict[str, Any] = {"about": "", "unit": "", "x": "x", "series": "scheme", "panels": None, "missing": ()}
+    chart = DrawnChart(bars=bars, order=tuple(names), **titles, **about)
+    picture = plot_study.draw(
+        DrawnFigure(id="1", title="", source="", about="", charts=(chart, chart)), {}, width=4.5, title=""
+    )
+    picture.canvas.draw()
+    width, height = picture.get_size_inches()
+    within = picture.get_tightbbox()
+    assert min(within.x0, within.y0, width - within.x1, height - within.y1) >= -0.01
+    for axes in picture.axes:
+        assert axes.yaxis.label.get_window_extent().height <= axes.get_window_extent().height
 
 
 def test_the_command_draws_a_figure(ran: incast.StudyResults, command: Command, tmp_path: Path) -> None:

@@ -115,6 +115,17 @@ def test_flows_during_an_outage_are_compared_with_the_others(hit: float, said: b
     assert (text in texts(failures, source)) == said
 
 
+def test_values_during_an_outage_stand_in_the_order_of_schemes() -> None:
+    links: list[Row] = [{"scheme": name, "change": change, "time_ps": at * US} for name in "AB"
+                        for change, at in (("down", 5), ("up", 6))]  # fmt: skip
+    rows = [row for name, hit in (("A", 4.0), ("B", 3.0)) for row in (
+        *flows(name, [hit] * 20, start_ps=4 * US, finish_ps=5 * US),
+        *flows(name, [hit - 2] * 20, start_ps=7 * US, finish_ps=8 * US))]  # fmt: skip
+    assert texts(failures, Made(BOTH, links=links, flows=rows))[1:] == [
+        "Flows in progress during an outage had a mean slowdown of 4 (A) and 3 (B), the other flows of 2 (A) and 1 (B)."
+    ]
+
+
 def test_flows_during_an_outage_are_compared_within_their_label() -> None:
     links: list[Row] = [{"time_ps": 5 * US}, {"change": "up", "time_ps": 6 * US}]
     spans = {True: {"start_ps": 4 * US, "finish_ps": 5 * US}, False: {"start_ps": 7 * US, "finish_ps": 8 * US}}
@@ -270,7 +281,9 @@ def test_unfinished_flows_of_schemes_that_stopped_for_other_reasons() -> None:
     rows = [{"scheme": name, "status": "incomplete", "finish_ps": None} for name in "AB"]
     source = Made({"A": manifest("deadlock"), "B": manifest("horizon")}, flows=[*rows, {}])
     (text,) = texts(unfinished, source)
-    assert "did not complete because of the deadlock (A) and by the horizon, 10 us (B)" in text
+    assert text == "A: 1 of 2 flows did not complete (deadlock). B: 1 of 1 (horizon, 10 us)."
+    (text,) = texts(unfinished, Made(BOTH | {"B": manifest("horizon")}, flows=[{**row, "timeouts": 1} for row in rows]))
+    assert text.endswith(". Of these, 1 had timeouts.")
 
 
 @pytest.mark.parametrize(("lost", "said"), [(5, True), (50, False), (0, False)])
@@ -280,6 +293,8 @@ def test_more_retransmissions_than_losses(lost: int, said: bool) -> None:
     )
     text = "A: hosts resent 60 packets, 6 % of those sent, for 5 lost packets."
     assert texts(retransmissions, source) == ([text] if said else [])
+    alone = Made({"A": manifest(counts={"drops": 5})}, flows=[{"packets": 1000, "retransmitted": 60}])
+    assert texts(retransmissions, alone) == ["Hosts resent 60 packets, 6 % of those sent, for 5 lost packets."]
 
 
 def test_timeouts_are_counted_with_their_flows() -> None:
@@ -369,6 +384,7 @@ def test_completion_of_few_flows_and_of_flows_that_wait() -> None:
     assert texts(completion, Made(flows=many)) == ["The 30 flows complete in 4 us."]
     assert texts(completion, Made(flows=[{**row, "dependency": None} for row in many])) == []
     assert texts(completion, Made(flows=[*many, {"status": "incomplete", "finish_ps": None}])) == []
+    assert texts(completion, Made(BOTH, flows=[{**row, "backlogged": True} for row in rows])) == []
 
 
 def test_iterations_are_compared_by_their_mean() -> None:
@@ -423,6 +439,14 @@ def test_a_quiet_run_is_said_to_be_quiet() -> None:
         "All 2 flows completed without a dropped packet; no port was paused."
     ]
     assert texts(quiet, Made({"A": manifest(completed=2, counts={"drops": 1})})) == []
+    ended = {"A": manifest(completed=127, counts={"pauses": 1}), "B": manifest(completed=1230, counts={"pauses": 1})}
+    assert texts(quiet, Made(ended)) == ["All 127 to 1,230 flows completed without a dropped packet."]
+    ended["A"]["stop"]["cancelled"] = 1144
+    ended["B"]["stop"]["cancelled"] = 5
+    assert texts(quiet, Made(ended)) == [
+        "All started flows (127 to 1,230) completed without a dropped packet; 5 to 1,144 were cancelled."
+    ]
+    assert texts(quiet, Made()) == []
 
 
 def test_the_most_important_findings_come_first() -> None:

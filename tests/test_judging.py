@@ -329,3 +329,7 @@ def test_rows_that_nothing_tells_apart_are_refused() -> None:
         list(figures(check(of={"scheme": "A"}, below=1), measured(table)))
     with pytest.raises(AmbiguousError):
         claim_outcome(claim(HOLDS, check(of={"scheme": "A"}, below=1)), METRICS, {"m": measured(table)}, "paper", None)
+
+
+def test_an_interval_of_one_number_is_exact() -> None:
+    assert Expectation.of(check(between=[0, 0])).text("Gb/s") == "exactly 0 Gb/s"

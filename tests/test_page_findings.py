@@ -13,6 +13,7 @@ from playwright.sync_api import Browser
 import incast
 from conftest import RING, write
 from incast import report
+from incast.report.html import table
 from incast.report.settings import differing, merged, text
 from incast.report.units import spaced
 from test_findings_runs import FAILED
@@ -21,6 +22,47 @@ from test_page import opened
 
 SAMPLED = FAILED + '\n[measure]\nsample_every = "1us"\n\n[scheme.Copy]\ncontrol = "dcqcn"\n'
 """A failed link, with samples and a scheme that equals another."""
+ASSETS = Path(report.__file__).parent / "assets"
+VMS = """
+[fabric.star]
+hosts = 2
+
+[vms]
+slots = 1
+
+[[tenant]]
+name = "x"
+vms = 2
+guarantee = "1Gbps"
+
+[[workload]]
+tenant = "x"
+list = [{ src = 1, dst = 0, size = "50kB" }]
+
+[scheme.TCP]
+transport = "tcp"
+"""
+BACKLOGGED = """
+[fabric.star]
+hosts = 3
+
+[[workload]]
+end = "100us"
+list = [{ src = 1, dst = 0, size = "backlogged" }, { src = 2, dst = 0, size = "backlogged" }]
+
+[scheme.TCP]
+transport = "tcp"
+"""
+ONE_SIZE = """
+[fabric.star]
+hosts = 3
+
+[[workload]]
+incast = { fan_in = 2, size = "50kB" }
+
+[scheme.DCQCN]
+control = "dcqcn"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +113,25 @@ def test_one_scheme_and_a_deadlock_fold_empty_sections(tmp_path: Path) -> None:
     page = report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8")
     sections = re.findall(r'<section id="([\w-]+)"', page)
     assert not {"settings", "slowdown", "distributions", "queues", "rates"} & set(sections)
-    assert "Not recorded: queues and rates over time (measure.sample_every). No slowdowns: no flow completed." in page
+    assert "Not recorded: queues and rates over time (measure.sample_every). No flow completed." in page
+
+
+def test_backlogged_flows_have_no_slowdown(tmp_path: Path) -> None:
+    incast.load(write(tmp_path, BACKLOGGED)).run(tmp_path / "results")
+    page = report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Backlogged flows have no slowdown." in page
+    assert "No flow completed." not in page
+    assert '<section id="slowdown"' not in page
+
+
+def test_a_distribution_is_drawn_once(tmp_path: Path) -> None:
+    incast.load(write(tmp_path, ONE_SIZE)).run(tmp_path / "results")
+    drawn = data(report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8"))
+    made = drawn["groups"][0]["variations"][0]["charts"]
+    assert made["slowdown"][""]["whyEmpty"] == (
+        "incast (50 kB): all flows have one size; their slowdowns are drawn as a distribution."
+    )
+    assert made["cdf-slowdown"][""]["whyEmpty"] is None
 
 
 def test_units_have_one_spelling(folder: Path) -> None:
@@ -137,13 +197,40 @@ def test_a_browser_shows_the_telling_measure_events_and_equal_schemes(browser: B
     measure = page.locator("#fabric select").nth(1)
     assert measure.input_value() == "drops"
     assert "packets dropped or lost" in measure.locator("option").all_text_contents()
-    assert "Dotted lines are events: leaf0-spine0 down at 20 us" in (
-        page.locator("#figure-queues").text_content() or ""
-    )
+    assert "Dotted lines are events: 20 us: leaf0-spine0 down" in (page.locator("#figure-queues").text_content() or "")
     assert page.locator("#figure-queues .mark-rule line").count() >= 2
-    assert "Copy = DCQCN" in (page.locator("#figure-slowdown, #figure-cdf-fct").first.text_content() or "")
+    assert "Copy = DCQCN" in (page.locator("#figure-cdf-fct").text_content() or "")
     assert page.locator("#findings li").count() == len(incast.open(folder / "results").findings())
     page.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_names_of_layers_stand_left_of_nodes_and_links(browser: Browser, tmp_path: Path, width: int) -> None:
+    incast.load(write(tmp_path, VMS)).run(tmp_path / "results")
+    page = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"), width=width).page
+    assert page.locator("#fabric .layer").all_text_contents() == ["tier 2", "1 switch", "2 servers", "2 VMs"]
+    ends = "elements => Math.max(...elements.map((each) => each.getBoundingClientRect().right))"
+    starts = "elements => Math.min(...elements.map((each) => each.getBoundingClientRect().left))"
+    right = page.locator("#fabric .layer").evaluate_all(ends)
+    assert right < page.locator("#fabric svg [data-node], #fabric svg .links path").evaluate_all(starts)
+    page.context.close()
+
+
+def test_links_without_traffic_show_in_the_dark() -> None:
+    ramps = re.findall(r'dark: \["(#[0-9a-f]{6})"', (ASSETS / "fabric.js").read_text(encoding="utf-8"))
+    dark = (ASSETS / "page.css").read_text(encoding="utf-8").partition('data-theme="dark"')[2]
+    ground = re.search(r"--ground: (#[0-9a-f]{6})", dark)
+    assert ground
+    assert len(ramps) == 2
+    # At least 3:1, as WCAG 2 asks of graphics.
+    assert min((luminance(ramp) + 0.05) / (luminance(ground[1]) + 0.05) for ramp in ramps) >= 3
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of a colour, as WCAG 2 defines it."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_names_and_headings_fit_a_narrow_window(browser: Browser, folder: Path) -> None:
@@ -156,3 +243,8 @@ def test_names_and_headings_fit_a_narrow_window(browser: Browser, folder: Path) 
     )
     assert page.locator("h1, h2, h3, h4, nav a").evaluate_all(outside) == []
     page.context.close()
+
+
+def test_cells_of_more_than_a_few_words_keep_a_width() -> None:
+    cells = table(["a", "b", "c", "d"], [["x", "y" * 24, "y" * 25, "y" * 61]], "")
+    assert re.findall(r"<td( class=\"\w+\")?>", cells) == ["", ' class="medium"', ' class="long"']

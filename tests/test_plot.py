@@ -219,7 +219,7 @@ def test_flows_of_one_size_are_drawn_as_a_distribution(
     # A label alone.
     done = command("plot", sampled.path, "-o", "incast.svg", "--label", "incast")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("note: A distribution instead of slowdowns by size")
+    assert done.stderr.startswith("note: incast (64 kB): all flows have one size")
     command("plot", sampled.path, "cdf-slowdown", "-o", "cdf.svg", "--label", "incast")
     assert (tmp_path / "incast.svg").read_bytes() == (tmp_path / "cdf.svg").read_bytes()
 

@@ -308,9 +308,10 @@ def _rates(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) ->
     flows = list(dict.fromkeys(row["who"] for row in rows))
     for axes, (scheme, mine) in zip(_column(figure, len(panels)), panels, strict=True):
         for who, line in by(mine, "who"):
-            colour = look.LIGHT[flows.index(who) % len(look.LIGHT)]
-            axes.plot([row["time_ps"] for row in line], [row["rate_bps"] for row in line], color=colour, label=who,
-                      linewidth=0.9)  # fmt: skip
+            number = flows.index(who) % len(look.LIGHT)
+            dashes = DASHES[look.LINES_OF_FLOWS[number]]
+            axes.plot([row["time_ps"] for row in line], [row["rate_bps"] for row in line], color=look.LIGHT[number],
+                      linestyle=dashes, label=who, linewidth=0.9)  # fmt: skip
         axes.set_title(scheme, loc="left", fontsize="medium")
         axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
         axes.set_ylabel("rate")

@@ -77,6 +77,7 @@ def draw(
             axes.spines[["top", "right"]].set_visible(False)
         if text := f"{drawn.title} ({drawn.source})" if title is None else title:
             plot_text.add_title(figure, text)
+        plot_text.fit_labels(figure)
     return figure
 
 
@@ -116,7 +117,7 @@ def _chart(place: SubFigure, chart: DrawnChart, styles: Mapping[str, Style], *, 
             text = f"{chart.panels} {panel}" if isinstance(panel, (int, float)) else str(panel)
             axes.set_title(text, loc="left", fontsize="medium")
     if named:
-        place.suptitle(chart.title, x=0.01, ha="left", fontsize="medium")
+        plot_text.add_title(place, chart.title)
     handles: dict[str, Any] = {}
     for axes in place.axes:
         axes.label_outer(remove_inner_ticks=False)
@@ -125,13 +126,7 @@ def _chart(place: SubFigure, chart: DrawnChart, styles: Mapping[str, Style], *, 
     if plot.PUBLISHED in handles:
         handles[plot.PUBLISHED] = handles.pop(plot.PUBLISHED)  # last
     if handles:
-        place.legend(
-            handles.values(),
-            handles.keys(),
-            loc="outside lower center",
-            frameon=False,
-            ncols=min(plot_text.COLUMNS, len(handles)),
-        )
+        plot_text.add_legend(place, handles)
 
 
 def _axes(axes: Axes, chart: DrawnChart) -> None:
@@ -209,7 +204,7 @@ def _bars(
     for mark in marks:
         _published(axes, place(mark), mark.value, look.INK)
     names = list(map(str, places))
-    slanted = sum(map(len, names)) > plot.LABEL * 1.5 / _rows(chart)[1]
+    slanted = len(names) * max(map(len, names), default=0) > plot.LABEL * 1.5 / _rows(chart)[1]
     slant: Style = {"rotation": 40, "ha": "right"} if slanted else {}
     axes.set_xticks(range(len(names)), names, **slant)
     axes.set_xlim(-0.6, len(names) - 0.4)

@@ -35,9 +35,9 @@ def text_size(inches: float) -> dict[str, float]:
     return {"font.size": SMALL} if inches < NARROW else {}
 
 
-def add_legend(figure: Figure, handles: dict[str, Any]) -> None:
+def add_legend(figure: Figure | SubFigure, handles: dict[str, Any]) -> None:
     """A legend below the panels, in as many columns as the figure is wide enough for."""
-    most = figure.get_figwidth() * figure.dpi
+    most = figure.bbox.width
     for columns in range(min(len(handles), COLUMNS), 0, -1):
         legend = figure.legend(
             handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=columns
@@ -50,9 +50,9 @@ def add_legend(figure: Figure, handles: dict[str, Any]) -> None:
         _shorten(figure, text, most - (legend.get_window_extent(_renderer(figure)).width - _width(figure, text)))
 
 
-def add_title(figure: Figure, title: str) -> None:
+def add_title(figure: Figure | SubFigure, title: str) -> None:
     """A title above the panels, in as many lines as it needs."""
-    most = 0.98 * figure.get_figwidth() * figure.dpi
+    most = 0.98 * figure.bbox.width
     above = figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
     _break(figure, above, most)
     _shorten(figure, above, most)
@@ -105,7 +105,7 @@ def fitting(figure: Figure) -> Iterator[None]:
         )
 
 
-def _break(figure: Figure, text: Any, most: float) -> None:
+def _break(figure: Figure | SubFigure, text: Any, most: float) -> None:
     """Break a text into lines of at most so many pixels; a longer word has a line of its own."""
     lines: list[str] = []
     for word in text.get_text().split():
@@ -114,7 +114,7 @@ def _break(figure: Figure, text: Any, most: float) -> None:
     text.set_text("\n".join(lines))
 
 
-def _shorten(figure: Figure, text: Any, most: float) -> None:
+def _shorten(figure: Figure | SubFigure, text: Any, most: float) -> None:
     """Cut letters off a text's end until it is at most so many pixels wide."""
     whole = text.get_text()
     for end in range(len(whole) - 1, 0, -1):
@@ -123,11 +123,11 @@ def _shorten(figure: Figure, text: Any, most: float) -> None:
         text.set_text(whole[:end].rstrip() + "…")
 
 
-def _width(figure: Figure, text: Any) -> float:
+def _width(figure: Figure | SubFigure, text: Any) -> float:
     extent: float = text.get_window_extent(_renderer(figure)).width
     return extent
 
 
-def _renderer(figure: Figure) -> Any:
-    """The renderer, which measures text."""
-    return needed("matplotlib.backends.backend_agg", "drawing").FigureCanvasAgg(figure).get_renderer()
+def _renderer(figure: Figure | SubFigure) -> Any:
+    """The renderer of the whole figure, which measures text."""
+    return needed("matplotlib.backends.backend_agg", "drawing").FigureCanvasAgg(figure.figure).get_renderer()

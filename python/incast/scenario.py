@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from incast import _core, schema
+from incast._file_kind import expected
 from incast.alone import NO_JOB, only_job, parts
 from incast.errors import IncastWarning, ResultsError, translated, unsaid
 from incast.progress import Callback, json_callback
@@ -154,7 +155,7 @@ def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
         overrides: Values that override the file, written as on the command line: `["switch.buffer=16MB", "seed=7"]`.
 
     """
-    with translated():
+    with expected("scenario", path), translated():
         core = _core.Scenario.load(fspath(path), list(overrides))
     return of_core(core, Path(path).parent)
 

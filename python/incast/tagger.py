@@ -111,7 +111,7 @@ def text(found: Sequence[Row]) -> str:
     """Mean and range over seeds as text, each size with its published row if any."""
     known = {(one.switches, one.ports): one for one in published()}
     lines: list[tuple[str, ...]] = [
-        ("switches", "ports", "", "seeds", "diameter", "classes", "rules", "rules of largest switch")
+        ("switches", "ports", "convention", "seeds", "diameter", "classes", "rules", "rules of largest switch")
     ]
     for size, of_size in groupby(found, key=lambda one: (one.switches, one.ports)):
         if size in known:

@@ -52,9 +52,7 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
         rows += [(scheme, name, rank / flows[scheme, name], value) for scheme, rank, value in values]
     rows = source.by_scheme(rows)
     most = max(flows.values(), default=0)
-    fewer = (
-        f"Curve of {points} points, for up to {most:,} flows of a scheme; the largest 1 % has up to {points} more.",
-    )
+    fewer = (f"Each curve has {points} points, plus up to {points} for the largest 1 % of the flows.",)
     of_label = f" of flows labelled {label}" if label not in (None, ALL) else ""
     unit = "ps" if of == "fct" else None
     return Chart(
@@ -71,7 +69,7 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
         palette=tuple(source.palette),
         spec=spec(source.palette, of, [row[3] for row in rows], [name for name, _ in groups]),
         left_out=(*source.of_unfinished(label), *of_labels(groups), *(fewer if most > points else ())),
-        why_empty=None if rows else f"No flow{of_label} completed.",
+        why_empty=None if rows else source.why_no_slowdown(label),
     )
 
 
@@ -86,9 +84,13 @@ def chosen(count: int, points: int) -> list[int]:
 
 def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: Sequence[str]) -> Spec:
     """A step for each scheme, on a logarithmic axis; a panel for each label."""
-    axis = {"labelExpr": look.TIME} if of == "fct" else {"format": "~g"}
     title = "completion time" if of == "fct" else "slowdown"
     several = len(groups) > 1
+    axis: Spec = {"labelOverlap": True, "labelExpr": look.TIME if of == "fct" else look.NUMBER}
+    if several:  # each panel has its own range, and the ticks that Vega chooses for it
+        axis["labelExpr"] = look.rounded_log(axis["labelExpr"])
+    else:
+        axis["values"] = look.log_ticks(values)
     panel: Spec = {
         "width": 340 if several else 420,
         "height": 220 if several else 260,
@@ -99,7 +101,7 @@ def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: S
                 "type": "quantitative",
                 "title": title,
                 "scale": {"type": "log", "nice": False},
-                "axis": {**axis, "labelOverlap": True, "values": look.log_ticks(values)},
+                "axis": axis,
             },
             "y": {
                 "field": "share",

@@ -30,6 +30,7 @@ CHANGES = {
     "restored": "routes use it",
 }
 """Changes of links in words."""
+WATCHDOG = ("watchdog acts", "watchdog ends")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Event:
     """A word or two, such as `down`."""
     where: str
     """Link, port or node."""
+    others: int = 0
+    """Further places with the same event."""
 
 
 def events(source: Source) -> list[Event]:
@@ -51,8 +54,7 @@ def events(source: Source) -> list[Event]:
     for event in (*_links(source), *_storms(source), *_watchdog(source), *_deadlocks(source)):
         places.setdefault((event.scheme, event.time_ps, event.what), []).append(event.where)
     merged = (
-        Event(scheme, time, what, where[0] if len(where) == 1 else f"{where[0]} and {len(where) - 1:,} more")
-        for (scheme, time, what), where in places.items()
+        Event(scheme, time, what, where[0], others=len(where) - 1) for (scheme, time, what), where in places.items()
     )
     return sorted(merged, key=lambda each: (each.time_ps, order[each.scheme]))
 
@@ -77,9 +79,9 @@ def _watchdog(source: Source) -> Iterator[Event]:
         return
     query = "select scheme, start_ps, end_ps, node_name || ' to ' || peer_name from storms order by start_ps, port"
     for scheme, start, end, port in source.rows(query):
-        yield Event(scheme, start, "watchdog acts", port)
+        yield Event(scheme, start, WATCHDOG[0], port)
         if end is not None:
-            yield Event(scheme, end, "watchdog ends", port)
+            yield Event(scheme, end, WATCHDOG[1], port)
 
 
 def _deadlocks(source: Source) -> Iterator[Event]:
@@ -104,9 +106,9 @@ def marked(chart: Chart, source: Source, panel: str) -> Chart:
         rows = [{"scheme": event.scheme, **_row(event, "")} for event in kept]
         most = max(len(_of(found, scheme)) for scheme in source.schemes)
     else:
-        schemes: dict[tuple[int, str, str], list[str]] = {}
+        schemes: dict[tuple[int, str, str, int], list[str]] = {}
         for event in found:
-            schemes.setdefault((event.time_ps, event.what, event.where), []).append(event.scheme)
+            schemes.setdefault((event.time_ps, event.what, event.where, event.others), []).append(event.scheme)
         alike = [(Event("", *key), names) for key, names in schemes.items()]
         most = len(alike)
         place = [each.name for each in chart.fields].index(panel)
@@ -133,7 +135,11 @@ def _of(found: Iterable[Event], scheme: str) -> list[Event]:
 
 
 def _row(event: Event, scheme: str) -> dict[str, Any]:
-    text = f"{event.where} {event.what} at {look.time(event.time_ps)}{scheme}"
+    of_link = event.what in CHANGES.values()
+    noun = f"{'link' if of_link else 'port' if event.what in WATCHDOG else 'place'}{'s' if event.others > 1 else ''}"
+    more = f" and {event.others:,} more {noun}" if event.others else ""
+    what = f"{event.where}{more} {event.what}" if of_link else f"{event.what} at {event.where}{more}"
+    text = f"{look.time(event.time_ps)}: {what}{scheme}"
     return {"event_ps": event.time_ps, "event": text, "what": event.what}
 
 

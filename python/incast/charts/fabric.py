@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from incast.charts.chart import Chart, Field
-from incast.charts.source import Source
+from incast.charts.source import Source, read_scenario
 
 
 def links(source: Source) -> list[tuple[Any, ...]]:
@@ -62,15 +62,22 @@ def fabric(source: Source) -> Chart:
     )
 
 
+def with_vms(source: Source) -> bool:
+    """True if hosts are VMs, and the switches next to them are their servers."""
+    with read_scenario(source.results[0]) as tree:
+        return "vms" in tree
+
+
 def idle(source: Source, rows: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:
     """Note about nodes and ports without traffic under any scheme, which the table of ports lacks."""
     there = source.results[0].manifest["fabric"]
     hosts = {name for row in rows for name, tier in ((row[2], row[4]), (row[3], row[5])) if tier == 0}
     switches = {name for row in rows for name, tier in ((row[2], row[4]), (row[3], row[5])) if tier > 0}
     ports = {row[1] for row in rows}
+    vms = with_vms(source)
     missing = {
-        "hosts": there["hosts"] - len(hosts),
-        "switches": there["switches"] - len(switches),
+        "VMs" if vms else "hosts": there["hosts"] - len(hosts),
+        "servers and switches" if vms else "switches": there["switches"] - len(switches),
         "ports": 2 * there["links"] - len(ports),
     }
     said = ", ".join(f"{count:,} {name}" for name, count in missing.items() if count > 0)

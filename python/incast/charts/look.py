@@ -28,6 +28,8 @@ BEHIND = [7, 7]
 """The line of a scheme that is equal to an earlier one, which shows in the gaps."""
 DASHES = ([1, 0], [6, 3], [2, 2])
 """More schemes than colours: the colours come again, dashed."""
+LINES_OF_FLOWS = (0, 0, 0, 0, 1, 2)
+"""Dashes of flows in one panel: thin lines of the fifth and sixth colour are hard to tell from the others."""
 
 TIME = (
     "datum.value == 0 ? '0' : abs(datum.value) >= 1e12 ? format(datum.value / 1e12, '~g') + ' s' : "
@@ -148,13 +150,22 @@ def around(values: Sequence[T], count: int) -> list[T]:
     return [values[number % len(values)] for number in range(count)]
 
 
-LOG = (
-    "abs(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)) - "
-    "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) > 1e-6 || "
-    "indexof([1, 2, 5, 10], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) >= 0 "
-    "? format(datum.value, '~g') : ''"
-)
-"""Labels of a logarithmic axis: of whole multiples of powers of ten those by 1, 2 and 5, of others all."""
+NUMBER = "format(datum.value, '~g')"
+"""Labels of an axis of plain numbers."""
+
+
+def rounded_log(labels: str) -> str:
+    """Labels of a logarithmic axis: of whole multiples of powers of ten those by 1, 2 and 5, of others all."""
+    return (
+        "abs(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)) - "
+        "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) > 1e-6 || "
+        "indexof([1, 2, 5, 10], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) >= 0 "
+        f"? ({labels}) : ''"
+    )
+
+
+LOG = rounded_log(NUMBER)
+"""Labels of a logarithmic axis of plain numbers."""
 
 
 def geometric(values: Sequence[Any]) -> bool:

@@ -181,6 +181,7 @@ def _queues_spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
 
 def _rates_spec(schemes: Sequence[str], flows: Sequence[str]) -> Spec:
     """A panel for each scheme, a line for each flow."""
+    lines = look.around(look.LINES_OF_FLOWS, len(flows))
     return {
         "facet": {
             "field": "scheme",
@@ -202,6 +203,12 @@ def _rates_spec(schemes: Sequence[str], flows: Sequence[str]) -> Spec:
                     "axis": {"labelExpr": look.RATE, "tickCount": 4},
                 },
                 "color": look.colour(flows, "who", "flow"),
+                "strokeDash": {
+                    "field": "who",
+                    "type": "nominal",
+                    "scale": {"domain": list(flows), "range": [look.DASHES[line] for line in lines]},
+                    "legend": {"title": "flow", "orient": "top"},
+                },
             },
         },
     }

@@ -38,22 +38,32 @@ def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> C
         label: One label, or `"all"` for the flows of all labels together.
 
     """
+    chart = by_size(source, bins=bins, label=label)
+    if chart.rows:
+        return chart
+    distribution = cdf(source, "slowdown", label=label)
+    if not distribution.rows:
+        return chart
+    return replace(distribution, left_out=(chart.why_empty or "", *distribution.left_out))
+
+
+def by_size(source: Source, *, bins: int = BINS, label: str | None = None) -> Chart:
+    """Percentiles of slowdown by flow size; without rows if all labels have flows of one size."""
     groups = source.groups(label)
     tables = [results._slowdown(groups, bins=bins) for results in source.results]
     alike = one_size(row for table in tables for row in table.dicts())
-    of_sizes = ", ".join(f"{name} ({look.size(size)})" for name, size in alike.items())
-    if groups and len(alike) == len(groups):
-        chart = cdf(source, "slowdown", label=label)
-        note = f"A distribution instead of slowdowns by size, because all flows of a label have one size: {of_sizes}."
-        return replace(chart, left_out=(note, *chart.left_out))
-    note = f"Drawn as a distribution of slowdowns, because all flows of a label have one size: {of_sizes}."
     columns = tables[0].columns
     place = [column.name for column in columns].index("label")
     fields = tuple(Field(column.name, column.description or "", column.unit) for column in columns)
     rows = source.by_scheme(row for table in tables for row in table.rows() if row[place] not in alike)
     together = of_labels([group for group in groups if group[0] not in alike])
-    left_out = [*source.of_unfinished(label), *together, *([note] if alike else [])]
+    of_sizes = ", ".join(f"{name} ({look.size(size)})" for name, size in alike.items())
+    note = f"{of_sizes}: all flows have one size; their slowdowns are drawn as a distribution."
     named = label is None and len(source.labels) > 1
+    if not rows:
+        why = note if alike else source.why_no_slowdown(label)
+        return replace(of_rows(fields, rows, source.palette, label=label), why_empty=why)
+    left_out = [*source.of_unfinished(label), *together, *([note] if alike else [])]
     return of_rows(fields, rows, source.palette, label=label, left_out=left_out, named=named)
 
 
@@ -103,7 +113,6 @@ def of_rows(
         palette=tuple(schemes),
         spec=spec(schemes, ticks, named=named),
         left_out=tuple(left_out),
-        why_empty=None if rows else f"No flow{of_label} completed.",
     )
 
 

@@ -109,6 +109,21 @@ class Source:
         count = found[0][1]
         return (f"{count:,} unfinished {'flow is' if count == 1 else 'flows are'} not counted.",)
 
+    @property
+    def has_slowdowns(self) -> bool:
+        """True if a flow has a slowdown: it completed and is not backlogged."""
+        return bool(self._largest)
+
+    def why_no_slowdown(self, label: str | None) -> str:
+        """Reason why no flow of a label, or of all, has a slowdown."""
+        ((completed,),) = self.rows(
+            "select count(finish_ps) from flows where $all or label = $label",
+            {"all": label in (None, ALL), "label": label},
+        )
+        if completed:
+            return "Backlogged flows have no slowdown."
+        return f"No flow{'' if label in (None, ALL) else f' of label {label}'} completed."
+
     def close(self) -> None:
         """Close the files."""
         if self._connection is not None:

@@ -37,7 +37,7 @@ class Cause:
 EVERY = "every command"
 TABLE = (
     Cause(OK, EVERY, "Success. A claim that fails is a result, so the code is 0."),
-    Cause(ENDED_BADLY, "run, sweep", "A deadlock stopped a scheme."),
+    Cause(ENDED_BADLY, "run, sweep", "A scheme ended in a deadlock."),
     Cause(ENDED_BADLY, "run, sweep", "A scheme stalled: flows are incomplete and no packet moves any more."),
     Cause(
         ENDED_BADLY,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Iterable
+from types import FunctionType
 
 from cyclopts import App, CoercionError, CycloptsError, UnknownOptionError
 
@@ -119,8 +121,10 @@ app = made(described=False)
 def run(tokens: Iterable[str] | None = None) -> int:
     """Run the command; returns its exit code. Failures are raised: see `incast.cli.ends`."""
     given = list(sys.argv[1:] if tokens is None else tokens)
+    chosen = made(described=True) if NAMES.isdisjoint(given) else app
     try:
-        code = (made(described=True) if NAMES.isdisjoint(given) else app)(
+        join_lines_of_help(chosen.parse_commands(given)[1])
+        code = chosen(
             given,
             console=_terminal.console(),
             exit_on_error=False,
@@ -130,6 +134,35 @@ def run(tokens: Iterable[str] | None = None) -> int:
     except CycloptsError as error:
         raise CommandLineError(f"{_renamed(error) or error}\nTry: {_help(error)}") from None
     return code if isinstance(code, int) else codes.OK
+
+
+def join_lines_of_help(of: Iterable[App]) -> None:
+    """Make each paragraph of commands' docstrings one line, which the help breaks at the width of the terminal."""
+    for each in of:
+        function = each.default_command
+        if isinstance(function, FunctionType) and function.__doc__:
+            function.__doc__ = joined(function.__doc__)
+
+
+def joined(text: str) -> str:
+    """A docstring with one line for each paragraph of its description and of its parameters' descriptions."""
+    about, heading, parameters = inspect.cleandoc(text).partition("\nParameters\n")
+    return _paragraphs(about, 0) + heading + _paragraphs(parameters, 4)
+
+
+def _paragraphs(text: str, indent: int) -> str:
+    """The text with each line of this indentation joined to the line before, if that has the same indentation."""
+
+    def of_paragraph(line: str) -> bool:
+        return bool(line) and len(line) - len(line.lstrip()) == indent
+
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if lines and of_paragraph(lines[-1]) and of_paragraph(line):
+            lines[-1] += f" {line.lstrip()}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 class CommandLineError(IncastError):

@@ -19,7 +19,7 @@ from incast.errors import ComparisonError
 EXAMPLES = """
 Examples:
   incast compare results/new results/old
-  incast compare results/quickstart --scheme HPCC --with DCQCN
+  incast compare results/quickstart --scheme HPCC --with DCQCN+w
   incast compare results/imported fct.txt --scheme DCQCN+w --by-flow 20
   incast compare results/imported fct.txt --dport 100 --format markdown
   incast compare results/imported fct.txt --format csv --table flows > flows.csv
@@ -73,7 +73,8 @@ def compare(
     scheme
         Scheme to compare; required if the results have several.
     with_
-        Scheme of a reference that is a results folder. Default: the same as in the results, or the only one.
+        Scheme of a reference that is a results folder. Default for another folder: the same as in the results, or the
+        only one. Required within one folder.
     dport
         Compare only flows to this destination port. In ns-3's workloads, 100 is background traffic and 200 is incasts.
     by_flow

@@ -18,8 +18,8 @@ Examples:
   incast plot results/quickstart cdf-fct -o fct.svg
   incast plot results/mine queues -o queues.png --ports 2
   incast plot results/tenants vms -o vms.svg --vms 4
-  incast plot sweeps/load slowdown -o high.pdf --where load=0.7 --where seed=1 --percentile p99
-  incast plot sweeps/load over -o load.pdf --over load --figure slowdown_p99
+  incast plot results/load slowdown -o high.pdf --where load=0.7 --where seed=1 --percentile p99
+  incast plot results/load over -o load.pdf --over load --figure slowdown_p99
   incast plot --study results/hpcc-quick --figure websearch-30 -o websearch-30.pdf
 """
 Name = Literal[Kind, "over"]

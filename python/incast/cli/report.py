@@ -15,7 +15,7 @@ EXAMPLES = """
 Examples:
   incast report results/quickstart
   incast report results/before results/after -o both.html
-  incast report sweeps/load --overwrite
+  incast report results/load --overwrite
 """
 
 

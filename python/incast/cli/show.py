@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from incast import _core
+from incast._file_kind import expected
 from incast.cli.command import Overrides, command
 from incast.errors import translated
 
@@ -36,7 +37,7 @@ def show(
         Output format; toml is a complete scenario file.
 
     """
-    with translated():
+    with expected("scenario", file), translated():
         core = _core.Scenario.load_fabric(file, set_ or [])
         if format == "json":
             print(core.summary("json"))

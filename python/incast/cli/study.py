@@ -176,7 +176,7 @@ def judge(
     /,
     *,
     of_map: Annotated[Path | None, Parameter(name="--map")] = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> int:
     """Check a study's claims again on existing results, without simulating.
 

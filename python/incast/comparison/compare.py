@@ -44,8 +44,8 @@ def compare(
         results: A results folder.
         other: The reference: an `fct.txt` or a results folder. Default: the same results, under `with_scheme`.
         scheme: The scheme to compare; required if the results have several.
-        with_scheme: The scheme of the reference, if that is a results folder. Default: the same as in the results, or
-            the only one.
+        with_scheme: The scheme of the reference, if that is a results folder. Default for another folder: the same as
+            in the results, or the only one; required within one folder.
         dport: Only flows to this port. In ns-3's workloads, 100 is background traffic and 200 is incasts.
         within_ns: Largest difference between starts of one flow, in nanoseconds, for an `fct.txt`.
 

@@ -29,9 +29,11 @@ def schemes(results: Results, reference: Results, scheme: str | None, other: str
     ours = match.chosen(results, scheme)
     if other is None and ours in reference.manifest["schemes"] and not same:
         other = ours
+    others = ", ".join(name for name in names if name != ours)
+    if same and other is None:
+        raise ComparisonError(f"name the scheme of {results.path} to compare {ours} with, by --with: {others}")
     theirs = match.chosen(reference, other, "--with")
     if same and ours == theirs:
-        others = ", ".join(name for name in names if name != ours)
         raise ComparisonError(f"both sides are {ours} in {results.path}; choose another scheme with --with: {others}")
     return ours, theirs
 

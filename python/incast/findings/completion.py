@@ -17,14 +17,14 @@ def completion(source: Source) -> Iterator[Finding]:
     """Time from the first start to the last completion of a label, under the fastest schemes and the others.
 
     For labels with flows that wait for each other, and for 2 to 19 flows in a comparison of schemes. All flows of the
-    label must complete under every scheme. Labels with iterations have the finding `iterations` instead. Schemes with
-    equal flows count as one.
+    label must complete under every scheme; backlogged flows, which end at a fixed time, are not included. Labels with
+    iterations have the finding `iterations` instead. Schemes with equal flows count as one.
     """
     rows = source.rows(
         """
         select label, scheme, count(*), (max(finish_ps) - min(start_ps))::bigint,
             count(*) filter (status <> 'completed'), min(min(flow)) over (partition by label)
-        from flows group by label, scheme order by 6, label
+        from flows where not backlogged group by label, scheme order by 6, label
         """
     )
     by_label: dict[str, dict[str, int]] = {}

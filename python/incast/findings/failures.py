@@ -55,10 +55,10 @@ def failures(source: Source) -> Iterator[Finding]:
             if not mine:
                 continue
             lost = {scheme: int(source.manifests[scheme]["counts"].get(counter, 0)) for scheme in schemes}
-            parts = [counted(lost, "packet") + " lost"]
+            parts = [counted(lost, "packet", order=source.schemes) + " lost"]
             for place, noun in enumerate(("timeout", "NACK")):
                 values = {scheme: sums.get(scheme, (0, 0))[place] for scheme in schemes}
-                parts += [counted(values, noun)] if any(values.values()) else []
+                parts += [counted(values, noun, order=source.schemes)] if any(values.values()) else []
             if not any(source.manifests[scheme]["counts"].get("pauses") for scheme in source.schemes):
                 parts.append("no port was paused")
             text = f"{prefix(schemes, source.schemes)}{_in_words(mine)}: {'; '.join(parts)}."
@@ -133,19 +133,21 @@ def _slower(source: Source, by_outages: dict[tuple[Outage, ...], list[str]]) -> 
     """Labels that outages slowed most: times of their iterations or slowdowns of their flows."""
     collectives = with_iterations(source)
     several = len(source.labels) > 1
+    order = source.schemes
     found = []
     for label, (kind, contrast) in _flows(source, by_outages).items():
         if label not in collectives:
             text = (
                 f"Flows{f' of label {label}' if several else ''} in progress during an outage had a {kind} slowdown of "
-                f"{spread(contrast.during)}, the other flows{' of this label' if several else ''} of "
-                f"{spread(contrast.others)}."
+                f"{spread(contrast.during, order=order)}, the other flows{' of this label' if several else ''} of "
+                f"{spread(contrast.others, order=order)}."
             )
             found.append((contrast, text))
     for label, contrast in _iterations(source, by_outages).items():
         text = (
             f"Iterations of label {label} in progress during an outage communicated for "
-            f"{spread(contrast.during, time)} on average, the other iterations for {spread(contrast.others, time)}."
+            f"{spread(contrast.during, time, order)} on average, the other iterations for "
+            f"{spread(contrast.others, time, order)}."
         )
         found.append((contrast, text))
     slow = sorted((each for each in found if each[0].ratio >= SLOWER), key=lambda each: -each[0].ratio)

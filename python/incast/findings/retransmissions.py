@@ -32,7 +32,9 @@ def retransmissions(source: Source) -> Iterator[Finding]:
         yield Finding(
             "retransmissions",
             RETRANSMISSIONS,
-            f"{prefix(list(found), source.schemes)}hosts resent {again}, {part} of those sent, for {missing}.",
+            sentence(
+                f"{prefix(list(found), source.schemes)}hosts resent {again}, {part} of those sent, for {missing}."
+            ),
             tuple(found),
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from incast.charts.look import time
 from incast.charts.source import Source
 from incast.findings.finding import UNFINISHED, Finding
-from incast.findings.words import counted, joined, prefix_if_equal, share, spread
+from incast.findings.words import counted, prefix_if_equal, share, spread
 
 COMMON = 0.5
 """Smallest share of unfinished flows with one sender or receiver that is reported (our choice)."""
@@ -19,6 +19,8 @@ STOPS = {
     "interrupted": "before the interruption",
 }
 """Reasons to stop as parts of a sentence."""
+CAUSES = {"budget": "simulation.max_events", "stalled": "no packet could move", "interrupted": "interruption"}
+"""Reasons to stop as nouns; others are named as in the manifest."""
 SIGNS = ("had no byte acknowledged", "had timeouts", "did not start")
 
 
@@ -41,30 +43,41 @@ def unfinished(source: Source) -> Iterator[Finding]:
     schemes = tuple(scheme for scheme, row in found.items() if row[0])
     if not schemes:
         return
-    stops: dict[str, list[str]] = {}
+    stops: dict[tuple[str, str], list[str]] = {}
     for scheme in schemes:
         stops.setdefault(_stop(source, scheme), []).append(scheme)
-    several = len(stops) > 1
-    why = joined(f"{stop} ({', '.join(names)})" if several else stop for stop, names in stops.items())
-    left = {scheme: found[scheme][0] for scheme in schemes}
-    text = (
-        f"{prefix_if_equal(left, source.schemes)}{counted(left, 'flow')} of "
-        f"{spread({scheme: found[scheme][1] for scheme in schemes})} did not complete {why}"
-    )
+    text = _counts(source, {scheme: found[scheme][:2] for scheme in schemes}, stops)
     signs = [
         f"{spread(values)} {sign}"
         for place, sign in enumerate(SIGNS, 2)
         if any((values := {scheme: found[scheme][place] for scheme in schemes}).values())
     ]
     signs += _common(source)
-    yield Finding("unfinished", UNFINISHED, f"{text}{': ' if signs else ''}{'; '.join(signs)}.", schemes)
+    begin = "" if not signs else ". Of these, " if len(stops) > 1 else ": "
+    yield Finding("unfinished", UNFINISHED, f"{text}{begin}{'; '.join(signs)}.", schemes)
 
 
-def _stop(source: Source, scheme: str) -> str:
+def _counts(source: Source, found: dict[str, tuple[int, int]], stops: dict[tuple[str, str], list[str]]) -> str:
+    """Numbers of unfinished and of all flows, with the reason to stop; a sentence for each of several reasons."""
+    left = {scheme: count for scheme, (count, _) in found.items()}
+    all_ = {scheme: count for scheme, (_, count) in found.items()}
+    if len(stops) == 1:
+        ((stop, at),) = stops
+        flows = f"{prefix_if_equal(left, source.schemes)}{counted(left, 'flow')} of {spread(all_)}"
+        return f"{flows} did not complete {STOPS.get(stop, stop)}{at}"
+    sentences: list[str] = []
+    for (stop, at), names in stops.items():
+        of = f"{spread({name: left[name] for name in names})} of {spread({name: all_[name] for name in names})}"
+        flows = "" if sentences else " flows did not complete"
+        sentences.append(f"{', '.join(names)}: {of}{flows} ({CAUSES.get(stop, stop)}{at})")
+    return ". ".join(sentences)
+
+
+def _stop(source: Source, scheme: str) -> tuple[str, str]:
+    """Reason to stop, and the time of the horizon."""
     manifest = source.manifests[scheme]
     reason = str(manifest["stop"]["reason"])
-    at = f", {time(manifest['end_ps'])}" if reason == "horizon" else ""
-    return STOPS.get(reason, reason) + at
+    return reason, f", {time(manifest['end_ps'])}" if reason == "horizon" else ""
 
 
 def _common(source: Source) -> Iterator[str]:

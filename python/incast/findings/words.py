@@ -56,23 +56,30 @@ def joined(names: Iterable[str], most: int | None = None) -> str:
     return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}" if listed else ""
 
 
-def spread(values: Mapping[str, float], shown: Callable[[float], str] = number) -> str:
+def spread(
+    values: Mapping[str, float], shown: Callable[[float], str] = number, order: Sequence[str] | None = None
+) -> str:
     """Values of schemes, lowest first: `38 (HPCC) and 1,418 (DCQCN)`; one value if all are shown alike.
 
-    Of more than three different values, the lowest and the highest.
+    With `order`, values stand in this order of their schemes. Of more than three different values, the lowest and the
+    highest.
     """
+    lowest_first = sorted(values, key=lambda scheme: values[scheme])
+    few = len({shown(value) for value in values.values()}) <= FEW
     groups: dict[str, list[str]] = {}
-    for scheme, value in sorted(values.items(), key=lambda each: each[1]):
-        groups.setdefault(shown(value), []).append(scheme)
+    for scheme in order if order and few else lowest_first:
+        if scheme in values:
+            groups.setdefault(shown(values[scheme]), []).append(scheme)
     if len(groups) == 1:
         return next(iter(groups))
     parts = [f"{value} ({', '.join(_few(names))})" for value, names in groups.items()]
     return joined(parts) if len(parts) <= FEW else f"{parts[0]} to {parts[-1]}"
 
 
-def counted(values: Mapping[str, int], one: str, many: str | None = None) -> str:
-    """Counts of schemes with their noun: `38 (HPCC) and 1,418 (DCQCN) packets`."""
-    return f"{spread(values)} {noun(next(iter(values.values())) if len(set(values.values())) == 1 else 2, one, many)}"
+def counted(values: Mapping[str, int], one: str, many: str | None = None, order: Sequence[str] | None = None) -> str:
+    """Counts of schemes with their noun: `38 (HPCC) and 1,418 (DCQCN) packets`; `order` as for `spread`."""
+    number_of_all = next(iter(values.values())) if len(set(values.values())) == 1 else 2
+    return f"{spread(values, order=order)} {noun(number_of_all, one, many)}"
 
 
 def above_0(values: Mapping[str, int]) -> dict[str, int]:

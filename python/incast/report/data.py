@@ -10,8 +10,10 @@ from typing import Any
 from incast import charts
 from incast.charts import look
 from incast.charts.chart import Chart, Spec
+from incast.charts.fabric import with_vms
 from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
+from incast.charts.slowdown import by_size
 from incast.charts.source import Source
 from incast.findings import findings_of
 from incast.report import cycles
@@ -108,7 +110,7 @@ class Packer:
         # The mix of all labels is there where there are several, and is never drawn unasked.
         for label in [None, *([ALL, *packed["labels"]] if packed["labels"] else [])]:
             key = label or ""
-            packed["charts"].setdefault("slowdown", {})[key] = self.chart(charts.slowdown(source, label=label))
+            packed["charts"].setdefault("slowdown", {})[key] = self.chart(by_size(source, label=label))
             for of in ("fct", "slowdown"):
                 chart = charts.cdf(source, of, label=label, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
@@ -178,6 +180,7 @@ class Packer:
             "to": [number[row["peer_name"]] for row in order],
             "rate": [row["rate_bps"] for row in order],
             "port": [row["port"] for row in order],
+            "vms": with_vms(source),
         }
         figures = {}
         for scheme in source.schemes:

@@ -6,8 +6,8 @@ import html
 import json
 from collections.abc import Collection, Iterable, Sequence
 
-LONG = 60
-"""Characters of a long cell, which gets its width even if the table must scroll."""
+MEDIUM, LONG = 24, 60
+"""Characters of cells that get their width even if the table must scroll."""
 
 
 def escape(text: object) -> str:
@@ -40,8 +40,11 @@ def table(
     """
 
     def cell(name: str, column: int, text: object, scope: str = "") -> str:
-        kind = ' class="number"' if column in numbers else ' class="long"' if len(str(text)) > LONG else ""
-        return f"<{name}{scope}{kind}>{escape(text)}</{name}>"
+        length = len(str(text))
+        width = "long" if length > LONG else "medium" if length > MEDIUM else ""
+        kind = "number" if column in numbers else width
+        given = f' class="{kind}"' if kind else ""
+        return f"<{name}{scope}{given}>{escape(text)}</{name}>"
 
     lines = []
     for row in rows:

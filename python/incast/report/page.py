@@ -44,7 +44,7 @@ ONLY_WITH = {
 }
 """Sections shown only if a table has rows."""
 OF_FLOWS = ("slowdown", "distributions")
-"""Sections shown only if a flow completed."""
+"""Sections shown only if a flow has a slowdown."""
 SAMPLES = ("queues", "rates")
 """Tables of samples, which `measure.sample_every` switches on."""
 
@@ -125,7 +125,9 @@ def titled(material: Material, packed: Sequence[dict[str, Any]]) -> Iterator[tup
     if any(group.columns for group in material.groups):
         yield "over", ("Sweep", "Sweep", '<div class="titled" data-charts="over"></div>')
     for name, (word, title) in SECTIONS.items():
-        if not (has(material, ONLY_WITH[name]) if name in ONLY_WITH else name not in OF_FLOWS or completed(material)):
+        if name in ONLY_WITH and not has(material, ONLY_WITH[name]):
+            continue
+        if name in OF_FLOWS and not has_slowdowns(material):
             continue
         kind = {"distributions": "pair", "deadlocks": "several"}.get(name, "single")
         yield name, (word, title, f'<div class="{kind}" data-charts="{name}"></div>')
@@ -142,16 +144,15 @@ def absent(material: Material) -> str:
     samples = [name for name in SAMPLES if not has(material, name)]
     lines = [f"Not recorded: {' and '.join(samples)} over time (measure.sample_every)."] if samples else []
     lines += [] if has(material, "pauses") else ["No pauses over time: no port was paused."]
-    lines += [] if completed(material) else ["No slowdowns: no flow completed."]
+    if not has_slowdowns(material):
+        reasons = (one.source.why_no_slowdown(None) for group in material.groups for one in group.variations)
+        lines += dict.fromkeys(reasons)
     return " ".join(lines)
 
 
-def completed(material: Material) -> bool:
-    """True if a flow of any scenario completed."""
-    manifests = (
-        each for group in material.groups for one in group.variations for each in one.source.manifests.values()
-    )
-    return any(each["completed"] for each in manifests)
+def has_slowdowns(material: Material) -> bool:
+    """True if a flow of any scenario has a slowdown."""
+    return any(one.source.has_slowdowns for group in material.groups for one in group.variations)
 
 
 def has(material: Material, table: str) -> bool:

@@ -77,12 +77,17 @@ def _verdicts(name: str, claims_: Sequence[ClaimOutcome]) -> Iterator[str]:
 
 
 def _figures(claim: ClaimOutcome) -> tuple[str, str]:
-    """Measured and expected figures of a claim, by check: a figure with its interval, or the range of several."""
+    """Measured and expected figures of a claim, by check: a figure with its interval, or the range of several.
+
+    Checks with equal expectations share a line.
+    """
     cells = []
     for _, group in itertools.groupby(claim.checks, lambda check: check.check):
         checks = list(group)
-        cells.append((_measured(checks), f"{checks[0].metric} {checks[0].expect}"))
-    return "<br>".join(each for each, _ in cells), "<br>".join(each for _, each in cells)
+        cells.append((_measured(checks), f"{checks[0].metric.replace('_', ' ')} {checks[0].expect}"))
+    lines = [(expected, list(alike)) for expected, alike in itertools.groupby(cells, lambda cell: cell[1])]
+    figures = "<br>".join("; ".join(measured for measured, _ in alike) for _, alike in lines)
+    return figures, "<br>".join(expected for expected, _ in lines)
 
 
 def _measured(checks: Sequence[CheckOutcome]) -> str:
@@ -133,6 +138,9 @@ def provenance(found: StudyResults) -> dict[str, str]:
     cpu, hops = sum(cost[0] for cost in costs), sum(cost[1] for cost in costs)
     seeds = {sweep.path.name: len({run.columns[SEED] for run in sweep.runs if SEED in run.columns}) for sweep in sweeps}
     cap = f" --until-decided --cap {found.manifest[CAP]}" if found.manifest.get(CAP) else ""
+    wall = float(found.manifest["wall_s"])
+    # Results that an earlier command had already made have CPU time but no duration.
+    whole = wall * max((sweep.cores() for sweep in sweeps), default=0) >= cpu
     return {
         "command": f"`incast study run {shell(found.study)} --scale {shell(found.scale)}{cap}`",
         "version": "; ".join(versions),
@@ -141,7 +149,7 @@ def provenance(found: StudyResults) -> dict[str, str]:
         "seeds": ", ".join(f"{name} {count}" for name, count in seeds.items() if count) or "none",
         "machine": "; ".join(machines),
         "CPU time of simulations": f"{cpu / 3600:.2f} h",
-        "duration": f"{found.manifest['wall_s'] / 3600:.2f} h",
+        **({"duration": f"{wall / 3600:.2f} h"} if whole else {}),
         "packet-hops": f"{hops / 1e9:.2f} billion",
     }
 

@@ -35,7 +35,8 @@ class Expectation:
             return cls(check.above, math.inf, "above", ratio, f"above {check.above:.6g}")
         if check.between is not None:
             low, high = check.between
-            return cls(low, high, "between", ratio, f"from {low:.6g} to {high:.6g}")
+            wording = f"from {low:.6g} to {high:.6g}" if low < high else f"exactly {low:.6g}"
+            return cls(low, high, "between", ratio, wording)
         if check.about is None:
             raise ValueError("a check without an expectation")
         within = tolerance(check.about, check.tolerance)

@@ -117,8 +117,9 @@ def measured(check: CheckOutcome) -> str:
 
 
 def spread(values: Sequence[float], unit: str | None) -> str:
-    """The lowest and the highest of several figures."""
-    return f"{min(values):.4g} to {max(values):.4g}{f' {unit}' if unit else ''}"
+    """The lowest and the highest of several figures; one figure if they are written alike."""
+    ends = dict.fromkeys(f"{value:.4g}" for value in (min(values), max(values)))
+    return f"{' to '.join(ends)}{f' {unit}' if unit else ''}"
 
 
 def interval(check: CheckOutcome) -> str:

@@ -176,6 +176,10 @@ class Sweep:
         each = (self._manifest(run)["machine"] for run in self.done)
         return Counter(f"{machine['cpu']}, {machine['cores']} cores, {machine['os']}" for machine in each)
 
+    def cores(self) -> int:
+        """Largest number of cores of a machine of finished simulations; 0 if no run is finished."""
+        return max((int(self._manifest(run)["machine"]["cores"]) for run in self.done), default=0)
+
     def versions(self) -> Counter[str]:
         """Number of finished simulations by version of incast and build."""
         return Counter("incast {incast}, build {build}".format_map(self._manifest(run)) for run in self.done)

@@ -17,6 +17,7 @@ from typing import Any
 
 from incast import _core, _input
 from incast._document import Document, join
+from incast._file_kind import expected
 from incast.errors import IncastError, ScenarioError, translated
 from incast.sweep.columns import taken
 from incast.sweep.file import Axis, Point, SweepFile, Value
@@ -177,7 +178,8 @@ class _Reader:
         self, path: Path, scale: str | None, overrides: list[str], seeds: Sequence[int] | None, *, check: bool
     ) -> None:
         self.document = Document(path)
-        self.file = self.document.typed(SweepFile)
+        with expected("sweep", path):
+            self.file = self.document.typed(SweepFile)
         self.path, self.scale, self.overrides, self.seeds, self.check = path, scale, overrides, seeds, check
         self.names = [self.name(axis, f"vary[{index}]") for index, axis in enumerate(self.file.vary)]
         for index, name in enumerate(self.names):

@@ -2,12 +2,14 @@
 // The fabric in its layers: switches as boxes, links as lines, hosts under their switch. Colour is the figure.
 
 const RAMPS = {
-  utilisation: { light: ["#d3dce3", "#8fc0dd", "#3d8fc1", "#0b5a94", "#06305a"], dark: ["#2f3b45", "#2b6591", "#4aa3d8", "#a5d9fa", "#f2faff"] },
-  paused_share: { light: ["#e0dad4", "#f2b683", "#d96a12", "#9a3d00", "#5a2300"], dark: ["#3a332d", "#8a4d1e", "#f0883e", "#ffc795", "#fff1e4"] },
+  utilisation: { light: ["#d3dce3", "#8fc0dd", "#3d8fc1", "#0b5a94", "#06305a"], dark: ["#5f6d78", "#3f82b3", "#4aa3d8", "#a5d9fa", "#f2faff"] },
+  paused_share: { light: ["#e0dad4", "#f2b683", "#d96a12", "#9a3d00", "#5a2300"], dark: ["#70665e", "#ad6a35", "#f0883e", "#ffc795", "#fff1e4"] },
 };
 RAMPS.drops = RAMPS.paused_share;
 const DRAWN = {{drawn}};
 const LINED_HOSTS = 64;
+/** Width of a letter and height of a line of the names of layers, and the largest part of the width that these take. */
+const LETTER = 6.4, LINE = 14, GUTTER = 0.3;
 const ARCS = 130;
 const MEASURES = { utilisation: "utilisation", paused_share: "share of time paused", drops: "packets dropped or lost" };
 const WAYS = { both: "busier direction", up: "away from hosts", down: "towards hosts" };
@@ -57,8 +59,21 @@ function valueOf(pair, way) {
   return way === "both" ? Math.max(pair.up, pair.down) : pair[way];
 }
 
-/** Where every node stands. */
-function layoutOf(fabric, pairs, width) {
+/** The lines of a layer's name; of unnamed nodes, with the first and the last name. */
+function layerName(fabric, tier, nodes, named) {
+  const count = nodes.length.toLocaleString("en");
+  if (tier === 0) return [`${count} ${fabric.vms ? "VM" : "host"}${nodes.length === 1 ? "" : "s"}`];
+  const range = named ? [] : [`${fabric.nodes[nodes[0]]} to`, fabric.nodes[nodes.at(-1)]];
+  if (fabric.vms && tier === 1) return [`${count} server${nodes.length === 1 ? "" : "s"}`, ...range];
+  return [`tier ${tier}`, `${count} ${nodes.length === 1 ? "switch" : "switches"}`, ...range];
+}
+
+/** Where every node stands: to the right of the names of layers. */
+function layoutOf(fabric, pairs, whole) {
+  const nodesOf = (tier) => fabric.nodes.map((_, node) => node).filter((node) => fabric.tiers[node] === tier);
+  const names = [...new Set(fabric.tiers)].flatMap((tier) => layerName(fabric, tier, nodesOf(tier), tier === 0));
+  const left = Math.min(GUTTER * whole, LETTER * Math.max(...names.map((name) => name.length)) + 8);
+  const width = whole - left;
   const tiers = [...new Set(fabric.tiers)].sort((a, b) => b - a);
   const places = new Map();
   const rows = [];
@@ -69,20 +84,19 @@ function layoutOf(fabric, pairs, width) {
     if (fabric.tiers[pair.low] === 0 && !home.has(pair.low)) home.set(pair.low, pair.high);
   }
   for (const tier of tiers.filter((each) => each > 0)) {
-    const nodes = fabric.nodes.map((_, node) => node).filter((node) => fabric.tiers[node] === tier);
+    const nodes = nodesOf(tier);
     const step = width / nodes.length;
     // As wide as names need, where there is room.
     const named = 5.9 * Math.max(...nodes.map((node) => fabric.nodes[node].length)) + 4.1;
     const size = Math.max(2, Math.min(56, Math.max(step * 0.68, Math.min(named, step - 4))));
     // Links within a layer are arcs above it.
     const within = pairs.some((pair) => fabric.tiers[pair.low] === tier && fabric.tiers[pair.high] === tier);
-    const label = y;
     if (within) y += ARCS;
-    nodes.forEach((node, place) => places.set(node, { x: (place + 0.5) * step, y, w: size, h: 14, kind: "switch" }));
-    rows.push({ tier, y: label, count: nodes.length, name: `${nodes.length === 1 ? "switch" : "switches"}${size < named ? `, ${fabric.nodes[nodes[0]]} to ${fabric.nodes[nodes.at(-1)]}` : ""}` });
+    nodes.forEach((node, place) => places.set(node, { x: left + (place + 0.5) * step, y, w: size, h: 14, kind: "switch" }));
+    rows.push({ tier, y, lines: layerName(fabric, tier, nodes, size >= named) });
     y += gap;
   }
-  const hosts = fabric.nodes.map((_, node) => node).filter((node) => fabric.tiers[node] === 0);
+  const hosts = nodesOf(0);
   const racks = new Map();
   for (const host of hosts) {
     const rack = home.get(host) ?? -1;
@@ -113,7 +127,7 @@ function layoutOf(fabric, pairs, width) {
     }
     order.forEach((rack, place) => {
       const members = racks.get(rack);
-      const centre = (place + 0.5) * step;
+      const centre = left + (place + 0.5) * step;
       members.forEach((host, number) => {
         if (merged) {
           places.set(host, { x: centre, y: top, w: Math.max(1, step * 0.8), h: 12, kind: "host", merged: rack });
@@ -128,9 +142,9 @@ function layoutOf(fabric, pairs, width) {
       });
       if (merged) bottom = Math.max(bottom, top + 12);
     });
-    rows.push({ tier: 0, y: top, count: hosts.length, name: "hosts", racks, order });
+    rows.push({ tier: 0, y: top, lines: layerName(fabric, 0, hosts, true) });
   }
-  return { places, rows, lined, width, height: bottom + 22 };
+  return { places, rows, lined, left, width, height: bottom + 22 };
 }
 
 /** Draws the fabric into a container; returns what is needed to save it. */
@@ -152,8 +166,11 @@ function drawFabric(container, packed, fabric, choice, announce) {
   const drawn = drawLinks(svg, fabric, pairs, layout, choice.way, colour);
   drawNodes(svg, fabric, pairs, layout, choice.way, colour);
   for (const row of layout.rows) {
-    const label = row.tier === 0 ? `${row.count.toLocaleString("en")} hosts` : `tier ${row.tier}: ${row.count.toLocaleString("en")} ${row.name}`;
-    svg.append(svgElement("text", { x: 0, y: row.y - 12, fill: css("--quiet"), stroke: css("--ground"), "stroke-width": 3, "paint-order": "stroke" }, label));
+    const letters = Math.floor((layout.left - 4) / LETTER);
+    row.lines.forEach((line, place) => {
+      const text = line.length > letters ? `${line.slice(0, letters - 1)}…` : line;
+      svg.append(svgElement("text", { class: "layer", x: 0, y: row.y + 11 + LINE * place, fill: css("--quiet") }, text));
+    });
   }
   container.replaceChildren(svg);
   walkable(svg, fabric, figures, pairs, layout, choice, announce);
@@ -240,7 +257,8 @@ function sayNode(fabric, figures, node) {
     if (to === node) back.set(fabric.from[port], Math.max(back.get(fabric.from[port]) ?? 0, figures.utilisation[port]));
   });
   links.sort((a, b) => figures.utilisation[b.out] - figures.utilisation[a.out]);
-  const kind = fabric.tiers[node] === 0 ? "host" : `switch of tier ${fabric.tiers[node]}`;
+  const tier = fabric.tiers[node];
+  const kind = tier === 0 ? (fabric.vms ? "VM" : "host") : tier === 1 && fabric.vms ? "server" : `switch of tier ${tier}`;
   const one = (link) => {
     const paused = figures.paused_share[link.out];
     return `to ${fabric.nodes[link.peer]} ${percent(figures.utilisation[link.out])} out, ${percent(back.get(link.peer) ?? 0)} in` + (paused ? `, paused ${percent(paused)} of the time` : "");

@@ -288,7 +288,7 @@ function showFabric() {
   const controls = make("div", { class: "controls" },
     selectOf("scheme", schemes.map((scheme) => [scheme, scheme]), choice.scheme, (scheme) => redraw({ scheme })),
     selectOf("colour", Object.entries(MEASURES), choice.measure, (measure) => redraw({ measure, chosen: true })),
-    selectOf("way", Object.entries(WAYS), choice.way, (way) => redraw({ way })));
+    selectOf("direction", Object.entries(WAYS), choice.way, (way) => redraw({ way })));
   const legend = make("div", { class: "legend" });
   const said = make("p", { class: "chosen", "aria-live": "polite" });
   const left = make("p", { class: "left-out" });
