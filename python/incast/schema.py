@@ -2360,16 +2360,16 @@ class TcpParams(Tree):
         init_cwnd: Initial window in segments. Default 10 (RFC 6928; Linux).
         max_cwnd: Maximum segments in flight, at least `init_cwnd`. Default none: no limit.
         abc_limit: Maximum segments that an acknowledgement adds in slow start. Default 2 (RFC 3465).
-        rto: Constant retransmission timeout; absent: from measured round trips (RFC 6298). Default none.
+        rto: Constant retransmission timeout; `"none"`: from measured round trips (RFC 6298). Default none.
         rto_min: Minimum measured timeout. Default 200ms (Linux; RFC 6298: 1 s).
         rto_max: Maximum timeout, at least the others. Default 60s (RFC 6298).
         rto_init: Timeout before the first measurement, also of the handshake. Default 1s (RFC 6298).
         backoff: If true, timeouts in a row double. Default true (RFC 6298, section 5.5).
-        dupacks: Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; absent: timeouts
-            only. Default 3 (RFC 5681; RFC 6675).
+        dupacks: Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; `"none"`:
+            timeouts only. Default 3 (RFC 5681; RFC 6675).
         sack: If true, selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux).
-        sack_blocks: Maximum SACK blocks per acknowledgement; absent: all. Default 3 (RFC 2018, with time stamps).
-        delayed_ack: Maximum delay of an acknowledgement while the receiver waits for a second segment; absent:
+        sack_blocks: Maximum SACK blocks per acknowledgement; `"none"`: all. Default 3 (RFC 2018, with time stamps).
+        delayed_ack: Maximum delay of an acknowledgement while the receiver waits for a second segment; `"none"`:
             none. Default 40ms (Linux).
         ack_every: Segments after which a receiver acknowledges immediately. Default 2 (RFC 5681).
         ecn: If true, a sender reduces its window on ECN marks (RFC 3168); DCTCP always does. Default false (Linux).
@@ -2401,7 +2401,7 @@ class TcpParams(Tree):
     """Maximum segments that an acknowledgement adds in slow start. Default 2 (RFC 3465)."""
 
     rto: Time | None = None
-    """Constant retransmission timeout; absent: from measured round trips (RFC 6298). Default none."""
+    """Constant retransmission timeout; `"none"`: from measured round trips (RFC 6298). Default none."""
 
     rto_min: Time | None = None
     """Minimum measured timeout. Default 200ms (Linux; RFC 6298: 1 s)."""
@@ -2416,18 +2416,18 @@ class TcpParams(Tree):
     """If true, timeouts in a row double. Default true (RFC 6298, section 5.5)."""
 
     dupacks: int | None = None
-    """Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; absent: timeouts only. Default
-    3 (RFC 5681; RFC 6675).
+    """Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; `"none"`: timeouts only.
+    Default 3 (RFC 5681; RFC 6675).
     """
 
     sack: bool | None = None
     """If true, selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux)."""
 
     sack_blocks: int | None = None
-    """Maximum SACK blocks per acknowledgement; absent: all. Default 3 (RFC 2018, with time stamps)."""
+    """Maximum SACK blocks per acknowledgement; `"none"`: all. Default 3 (RFC 2018, with time stamps)."""
 
     delayed_ack: Time | None = None
-    """Maximum delay of an acknowledgement while the receiver waits for a second segment; absent: none. Default 40ms
+    """Maximum delay of an acknowledgement while the receiver waits for a second segment; `"none"`: none. Default 40ms
     (Linux).
     """
 
@@ -2456,11 +2456,11 @@ class PfabricParams(Tree):
     Args:
         init_cwnd: Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10
             Gb/s).
-        max_cwnd: Maximum packets in flight, at least `init_cwnd`; absent: no limit. Default 24 (our choice: twice
+        max_cwnd: Maximum packets in flight, at least `init_cwnd`; `"none"`: no limit. Default 24 (our choice: twice
             the bandwidth-delay product, as a port holds; without a limit, as in SIGCOMM 2013, packets time out in
             the host's own queue).
         rto: Retransmission timeout, constant. Default 45us (SIGCOMM 2013, section 5: about three round trips).
-        probe_after: Timeouts in a row before a flow sends probes, one per timeout until an answer; absent: no
+        probe_after: Timeouts in a row before a flow sends probes, one per timeout until an answer; `"none"`: no
             probes. Default 5 (SIGCOMM 2013, section 4.2).
         profile: Profile: values of parameters that are not given. `paper`: initial window 12 packets, 45 us, probes
             after 5 timeouts (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice); `disaggregation`: the
@@ -2477,15 +2477,16 @@ class PfabricParams(Tree):
     """Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s)."""
 
     max_cwnd: int | None = None
-    """Maximum packets in flight, at least `init_cwnd`; absent: no limit. Default 24 (our choice: twice the bandwidth-
-    delay product, as a port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own queue).
+    """Maximum packets in flight, at least `init_cwnd`; `"none"`: no limit. Default 24 (our choice: twice the
+    bandwidth-delay product, as a port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's
+    own queue).
     """
 
     rto: Time | None = None
     """Retransmission timeout, constant. Default 45us (SIGCOMM 2013, section 5: about three round trips)."""
 
     probe_after: int | None = None
-    """Timeouts in a row before a flow sends probes, one per timeout until an answer; absent: no probes. Default 5
+    """Timeouts in a row before a flow sends probes, one per timeout until an answer; `"none"`: no probes. Default 5
     (SIGCOMM 2013, section 4.2).
     """
 
@@ -2542,8 +2543,8 @@ class PhostParams(Tree):
         hold: Free tokens that delay a receiver's own tokens. Default all (our choice).
         control_priority: Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice:
             served first).
-        short_priority: Priority of the data of short flows, 1 to 7; absent: the flow's own. Default 6 (our choice:
-            above long ones; CoNEXT 2015, section 3).
+        short_priority: Priority of the data of short flows, 1 to 7; `"none"`: the flow's own. Default 6 (our
+            choice: above long ones; CoNEXT 2015, section 3).
         short_packets: Packets of the largest short flow. Default 8 (our choice: all sent with free tokens).
         profile: Profile: values of parameters that are not given. `disaggregation`: 8 free tokens for flows of at
             most 8 packets (the resource disaggregation study; YAPS at 40 Gb/s); `yaps`: YAPS at 40 Gb/s: all data
@@ -2590,7 +2591,7 @@ class PhostParams(Tree):
     """Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: served first)."""
 
     short_priority: int | None = None
-    """Priority of the data of short flows, 1 to 7; absent: the flow's own. Default 6 (our choice: above long ones;
+    """Priority of the data of short flows, 1 to 7; `"none"`: the flow's own. Default 6 (our choice: above long ones;
     CoNEXT 2015, section 3).
     """
 
@@ -2644,8 +2645,8 @@ class FastpassParams(Tree):
         epoch_packets: Packets of a host per epoch, 1 to 64. Default 8 (YAPS; the arbiter's public code: 16).
         epoch_slack: Length of an epoch beyond its packets, in packet times, 0 to 1000. Default 0.5 (YAPS).
         align: Start of slots. Default epoch (SIGCOMM 2014).
-        retry: Time after a request's last packet before a host asks again for unacknowledged ones; absent: an epoch
-            (YAPS). Default none.
+        retry: Time after a request's last packet before a host asks again for unacknowledged ones; `"none"`: an
+            epoch (YAPS). Default none.
         patience: Epochs without a slot before a host repeats its request, doubled each time. Default 4 (our choice;
             in YAPS a lost request or schedule is lost for ever).
         order: Order of flows. Default srpt (YAPS).
@@ -2678,7 +2679,7 @@ class FastpassParams(Tree):
     """Start of slots. Default epoch (SIGCOMM 2014)."""
 
     retry: Time | None = None
-    """Time after a request's last packet before a host asks again for unacknowledged ones; absent: an epoch (YAPS).
+    """Time after a request's last packet before a host asks again for unacknowledged ones; `"none"`: an epoch (YAPS).
     Default none.
     """
 
@@ -3356,10 +3357,10 @@ class NetworkParams(Tree):
             most systems send).
         failure: Failing links and switches. Default none.
         pause: PFC storms: priorities that nodes pause by themselves. Default none (our choice).
-        reroute_after: Time from a failure or repair of a link until all routes follow; absent: routes stay, and
+        reroute_after: Time from a failure or repair of a link until all routes follow; `"none"`: routes stay, and
             packets for a dead link are lost. Default 10ms (our choice: hardware repair takes microseconds, a
             routing protocol 10 to 1000 ms). Links that are down from the start are on no route, unless this is
-            absent.
+            `"none"`.
         hold_time: Time that a link must stay down, and up, before its switches report the change to routing;
             `reroute_after` follows. A change that does not last is not reported. Default 0s each (Junos `hold-
             time`: 0 ms each).
@@ -3393,9 +3394,9 @@ class NetworkParams(Tree):
     """PFC storms: priorities that nodes pause by themselves. Default none (our choice)."""
 
     reroute_after: Time | None = None
-    """Time from a failure or repair of a link until all routes follow; absent: routes stay, and packets for a dead
+    """Time from a failure or repair of a link until all routes follow; `"none"`: routes stay, and packets for a dead
     link are lost. Default 10ms (our choice: hardware repair takes microseconds, a routing protocol 10 to 1000 ms).
-    Links that are down from the start are on no route, unless this is absent.
+    Links that are down from the start are on no route, unless this is `"none"`.
     """
 
     hold_time: HoldTime | None = None
@@ -3566,7 +3567,8 @@ class HeadroomBytes(Tree):
 Headroom: TypeAlias = Literal["computed", "three-delays"] | SonicHeadroom | HeadroomBytes | Bytes
 """Buffer per ingress port and lossless priority for packets after XOFF.
 
-`computed`: 2·rate·delay + 2 full packets + the triggering packet + one pause frame: no lossless drop.
+`computed`: 2·rate·delay + 2 full packets + the triggering packet + a pause frame for each lossless priority: no
+lossless drop.
 
 `three-delays`: 3·rate·delay only (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
 """
@@ -4290,9 +4292,9 @@ class RdmaParams(Tree):
             headroom. Default false (NS3 with a window; without one `ACK_HIGH_PRIO` is 1).
         recovery: Loss recovery. Default go-back-n (NS3).
         nack_interval: Minimum time between NACKs for the same expected byte, with go-back-n. Default 500us (NS3).
-        rto: Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never
-            (NS3). Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40
-            Gb/s).
+        rto: Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; `"none"`:
+            never (NS3). Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at
+            40 Gb/s).
         rto_low: Timeout where no NACK may report a loss, with selective-repeat: few packets are in flight, or a
             later packet has arrived and no more than `reorder_window` others are in flight. At most `rto`, and off
             with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low; its use with a reordering window is our
@@ -4309,9 +4311,11 @@ class RdmaParams(Tree):
         cnp: Notification about ECN marks. Default echo (NS3).
         cnp_interval: Minimum time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
         cnp_priority: Priority of CNPs, a lossy class of their own, 1 to 7. Default 7 (our choice).
-        base_rtt: Base round-trip time that converts windows and rates. Default none: the fabric's largest, with
-            propagation both ways and one payload per link one way (NS3 `GLOBAL_T` 1).
-        window: Window at line rate. Default none: the fabric's largest bandwidth-delay product (NS3 `GLOBAL_T` 1).
+        base_rtt: Base round-trip time that converts windows and rates. Default none: the fabric's largest over the
+            paths with fewest links, with propagation both ways and one payload per link one way (NS3 `GLOBAL_T` 1).
+            Needed if given routes or paths take longer.
+        window: Window at line rate. Default none: the fabric's largest bandwidth-delay product, as `base_rtt` (NS3
+            `GLOBAL_T` 1).
 
     """
 
@@ -4335,7 +4339,7 @@ class RdmaParams(Tree):
     """Minimum time between NACKs for the same expected byte, with go-back-n. Default 500us (NS3)."""
 
     rto: Time | None = None
-    """Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never (NS3).
+    """Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; `"none"`: never (NS3).
     Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40 Gb/s).
     """
 
@@ -4371,12 +4375,15 @@ class RdmaParams(Tree):
     """Priority of CNPs, a lossy class of their own, 1 to 7. Default 7 (our choice)."""
 
     base_rtt: Time | None = None
-    """Base round-trip time that converts windows and rates. Default none: the fabric's largest, with propagation both
-    ways and one payload per link one way (NS3 `GLOBAL_T` 1).
+    """Base round-trip time that converts windows and rates. Default none: the fabric's largest over the paths with
+    fewest links, with propagation both ways and one payload per link one way (NS3 `GLOBAL_T` 1). Needed if given
+    routes or paths take longer.
     """
 
     window: Bytes | None = None
-    """Window at line rate. Default none: the fabric's largest bandwidth-delay product (NS3 `GLOBAL_T` 1)."""
+    """Window at line rate. Default none: the fabric's largest bandwidth-delay product, as `base_rtt` (NS3 `GLOBAL_T`
+    1).
+    """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)

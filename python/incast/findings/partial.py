@@ -11,7 +11,7 @@ from incast.findings.words import counted, prefix_if_equal, spread
 
 
 def partial(source: Source) -> Iterator[Finding]:
-    """How many flows of UDP lost bytes, and how many bytes: UDP sends nothing again."""
+    """How many flows of UDP lost bytes, and how many bytes."""
     rows = source.rows(
         """
         select scheme, count(*), sum(size_bytes - acked_bytes), sum(size_bytes)
@@ -24,5 +24,6 @@ def partial(source: Source) -> Iterator[Finding]:
     flows = {scheme: row[0] for scheme, row in found.items()}
     lost = spread({scheme: row[1] for scheme, row in found.items()}, size)
     all_of = spread({scheme: row[2] for scheme, row in found.items()}, size)
-    text = f"{prefix_if_equal(flows, source.schemes)}{counted(flows, 'flow')} of UDP lost {lost} of {all_of}."
+    who = f"{prefix_if_equal(flows, source.schemes)}{counted(flows, 'flow')}"
+    text = f"{who} lost {lost} of {all_of}: UDP sends nothing again."
     yield Finding("partial", UNFINISHED, text, tuple(found))

@@ -253,8 +253,11 @@ impl fmt::Display for TagShow {
             self.notices.iter().try_for_each(|notice| writeln!(f, "- {notice}"))?;
             writeln!(f)?;
         }
-        let tags = if self.tags == 1 { "1 lossless tag" } else { &format!("{} lossless tags", self.tags) };
-        writeln!(f, "{tags}, each a PFC priority; packets that leave the paths become lossy")?;
+        let tags = match self.tags {
+            1 => "1 lossless tag, a PFC priority".to_owned(),
+            many => format!("{many} lossless tags, each a PFC priority"),
+        };
+        writeln!(f, "{tags}; packets that leave the paths become lossy")?;
         writeln!(f, "verified: {}", self.verification)?;
         let head = "rules, by matched ports";
         let width = self.rules.iter().map(|one| one.counted.len()).max().unwrap_or(0).max(head.len());
