@@ -28,6 +28,7 @@ from incast.charts.series import with_empty
 from incast.charts.study import of_study
 from incast.cli import summary
 from incast.study.drawing import Bar, DrawnChart
+from made import Row
 
 SAMPLED = SMALL.replace('"hpcc"', '"unlimited"') + '[switch]\nbuffer = "600kB"\n[measure]\nsample_every = "1us"\n'
 
@@ -353,6 +354,21 @@ def test_over_says_which_runs_have_unfinished_or_no_completed_flows() -> None:
         "2 of 3 runs ended with 3 to 5 unfinished flows; slowdowns omit them.",
         "No slowdown, because no flow completed: load=0.3, A.",
     )
+
+
+def test_the_share_of_paused_time_counts_one_priority_of_each_port() -> None:
+    paused: Row = {"paused_ps": 8_000_000}
+    ports = [{**paused, "priority": 3}, {**paused, "priority": 4}, {"port": 1, "priority": 3}]
+    (row,) = over([], [((), made.Made(ports=ports, flows=[{}]))]).dicts()
+    # Of 10 us: 8 us of one port (both priorities) and 0 of the other.
+    assert row["paused_share"] == 0.4
+
+
+def test_the_share_of_completed_flows_omits_backlogged_flows() -> None:
+    backlogged: Row = {"finish_ps": None, "backlogged": True, "status": "incomplete"}
+    flows = [{}, {"finish_ps": None, "status": "incomplete"}, backlogged, {**backlogged, "scheme": "B"}]
+    source = made.Made({"A": made.manifest(), "B": made.manifest()}, flows=flows)
+    assert [row["completed_share"] for row in over([], [((), source)]).dicts()] == [0.5, None]
 
 
 def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
