@@ -196,11 +196,23 @@ def test_queues_in_fewer_points_keep_the_peaks(sampled: incast.Results, source: 
 def test_a_queue_without_samples_is_drawn_as_empty() -> None:
     slots = [("s", 0, 3, 30, 500), ("s", 0, 4, 40, 700), ("s", 0, 7, 70, 600)]
     line = [(0, 0), (20, 0), (30, 500), (40, 700), (50, 0), (60, 0), (70, 600)]
-    assert with_empty(slots, 10, end_ps=81) == [*line, (80, 0)]
+    assert with_empty(slots, 10, start_ps=0, end_ps=81) == [*line, (80, 0)]
 
 
 def test_a_queue_that_is_not_empty_at_the_end_of_the_run_stays_so() -> None:
-    assert with_empty([("s", 0, 0, 0, 500), ("s", 0, 1, 10, 700)], 10, end_ps=19) == [(0, 500), (10, 700)]
+    slots = [("s", 0, 0, 0, 500), ("s", 0, 1, 10, 700)]
+    assert with_empty(slots, 10, start_ps=0, end_ps=19) == [(0, 500), (10, 700)]
+
+
+def test_queues_are_drawn_only_while_they_are_sampled(tmp_path: Path) -> None:
+    text = SAMPLED.replace('"1us"\n', '"2us"\nsample_from = "45us"\nsample_until = "61us"\n')
+    source = charts.Source([incast.load(write(tmp_path, text)).run(tmp_path / "results")])
+    for points in (10**6, 3):
+        chart = charts.queues(source, points=points)
+        times = {row["time_ps"] // 10**6 for row in chart.dicts()}
+        assert times <= {45, 47, 49, 51, 53, 55, 57, 59, 61}
+        assert any(row["queue_bytes"] == 0 for row in chart.dicts())
+        assert "Queues were sampled from 45 us to 61 us only." in chart.left_out
 
 
 def test_rates_are_samples(sampled: incast.Results, source: charts.Source) -> None:
