@@ -173,6 +173,20 @@ def test_only_intervals_that_start_after_the_skipped_part_count(
     assert said in charts.guarantees(charts.Source([results])).about
 
 
+def test_a_pair_is_entitled_from_the_start_of_its_flow(tmp_path: Path) -> None:
+    """Flows of y start at 3/4 of the second interval of 400 ms."""
+    text = SCENARIO.replace('label = "y"', 'label = "y"\nstart = "700ms"').replace('"50ms"', '"400ms"')
+    results = incast.load(write(tmp_path, text)).run(tmp_path / "out")
+    rows = [row for row in results.guarantees().dicts() if row["scheme"] == "Reservation"]
+    assert {row["name"] for row in rows} == {"h0.0", "h0.1", "h1.0", "h1.1", "h2.0"}
+    for row in rows:
+        assert row["satisfaction"] == pytest.approx(1, abs=0.02)
+        assert row["worst"] == pytest.approx(1, abs=0.02)
+    # 400 Mb/s in 300 of the 600 ms.
+    (entitled,) = (row["entitled_bps"] for row in rows if row["name"] == "h0.1")
+    assert entitled == pytest.approx(200 * MBPS)
+
+
 def test_without_tenants_there_is_none(tmp_path: Path) -> None:
     flow = "[[workload]]\nlist = [{ src = 0, dst = 1, size = 9 }]\n"
     text = f'[fabric.star]\nhosts = 2\n{flow}[scheme.A]\ntransport = "tcp"\n'
