@@ -29,6 +29,7 @@ from incast.charts.slowdown import by_size
 from incast.charts.study import of_study
 from incast.cli import summary
 from incast.study.drawing import Bar, DrawnChart
+from made import Row
 
 SAMPLED = SMALL.replace('"hpcc"', '"unlimited"') + '[switch]\nbuffer = "600kB"\n[measure]\nsample_every = "1us"\n'
 
@@ -204,11 +205,23 @@ def test_queues_in_fewer_points_keep_the_peaks(sampled: incast.Results, source: 
 def test_a_queue_without_samples_is_drawn_as_empty() -> None:
     slots = [("s", 0, 3, 30, 500), ("s", 0, 4, 40, 700), ("s", 0, 7, 70, 600)]
     line = [(0, 0), (20, 0), (30, 500), (40, 700), (50, 0), (60, 0), (70, 600)]
-    assert with_empty(slots, 10, end_ps=81) == [*line, (80, 0)]
+    assert with_empty(slots, 10, start_ps=0, end_ps=81) == [*line, (80, 0)]
 
 
 def test_a_queue_that_is_not_empty_at_the_end_of_the_run_stays_so() -> None:
-    assert with_empty([("s", 0, 0, 0, 500), ("s", 0, 1, 10, 700)], 10, end_ps=19) == [(0, 500), (10, 700)]
+    slots = [("s", 0, 0, 0, 500), ("s", 0, 1, 10, 700)]
+    assert with_empty(slots, 10, start_ps=0, end_ps=19) == [(0, 500), (10, 700)]
+
+
+def test_queues_are_drawn_only_while_they_are_sampled(tmp_path: Path) -> None:
+    text = SAMPLED.replace('"1us"\n', '"2us"\nsample_from = "45us"\nsample_until = "61us"\n')
+    source = charts.Source([incast.load(write(tmp_path, text)).run(tmp_path / "results")])
+    for points in (10**6, 3):
+        chart = charts.queues(source, points=points)
+        times = {row["time_ps"] // 10**6 for row in chart.dicts()}
+        assert times <= {45, 47, 49, 51, 53, 55, 57, 59, 61}
+        assert any(row["queue_bytes"] == 0 for row in chart.dicts())
+        assert "Queues were sampled from 45 us to 61 us only." in chart.left_out
 
 
 def test_rates_are_samples(sampled: incast.Results, source: charts.Source) -> None:
@@ -370,6 +383,21 @@ def test_over_says_which_runs_have_unfinished_or_no_completed_flows() -> None:
         "2 of 3 runs ended with 3 to 5 unfinished flows; slowdowns omit them.",
         "No slowdown, because no flow completed: load=0.3, A.",
     )
+
+
+def test_the_share_of_paused_time_counts_one_priority_of_each_port() -> None:
+    paused: Row = {"paused_ps": 8_000_000}
+    ports = [{**paused, "priority": 3}, {**paused, "priority": 4}, {"port": 1, "priority": 3}]
+    (row,) = over([], [((), made.Made(ports=ports, flows=[{}]))]).dicts()
+    # Of 10 us: 8 us of one port (both priorities) and 0 of the other.
+    assert row["paused_share"] == 0.4
+
+
+def test_the_share_of_completed_flows_omits_backlogged_flows() -> None:
+    backlogged: Row = {"finish_ps": None, "backlogged": True, "status": "incomplete"}
+    flows = [{}, {"finish_ps": None, "status": "incomplete"}, backlogged, {**backlogged, "scheme": "B"}]
+    source = made.Made({"A": made.manifest(), "B": made.manifest()}, flows=flows)
+    assert [row["completed_share"] for row in over([], [((), source)]).dicts()] == [0.5, None]
 
 
 def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:

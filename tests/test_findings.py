@@ -89,6 +89,17 @@ def test_a_link_that_was_down_twice() -> None:
     ]
 
 
+def test_links_that_were_down_to_the_end() -> None:
+    links: list[Row] = [{"link": place, "b_name": f"s{place}", "time_ps": (place + 1) * US} for place in range(2)]
+    counts = {"link_down_drops": 2, "pauses": 1}
+    source = Made({"A": manifest(counts=counts)}, links=links, flows=[{}])
+    assert texts(failures, source) == ["2 links of l0 were down, to the end of the run: 2 packets lost."]
+    source = Made({"A": manifest(counts=counts)}, links=[*links, {"change": "up", "time_ps": 21 * US}], flows=[{}])
+    assert texts(failures, source) == [
+        "2 links of l0 were down in 2 outages, for 20 us and, in 1 outage, to the end of the run: 2 packets lost."
+    ]
+
+
 def test_a_failed_switch_and_a_gray_failure() -> None:
     links: list[Row] = [{"link": place, "b_name": "s0", "a_name": f"l{place}", "time_ps": US} for place in range(3)]
     links += [{"link": 7, "a_name": "l9", "b_name": "s1", "change": "silent", "time_ps": 2 * US}]
@@ -244,7 +255,10 @@ def test_drops_have_a_reason_and_the_place_of_most() -> None:
     counts = {"drops": 5, "ttl_drops": 1, "lossless_drops": 0}
     rows: list[Row] = [{"egress_port": 7}] * 3
     rows += [{"egress_port": 8}, {"reason": "ttl", "node_name": "s9", "egress_port": None}]
-    ports = [{"port": 7, "node_name": "s0", "peer_name": "h7"}, {"port": 8, "node_name": "s0", "peer_name": "h8"}]
+    ports: list[Row] = [
+        {"port": place, "node_name": "s0", "peer_name": f"h{place}", "tier": 1, "drops": drops_here}
+        for place, drops_here in ((7, 3), (8, 1))
+    ]
     source = Made({"A": manifest(counts=counts)}, drops=rows, ports=ports)
     assert texts(drops, source) == [
         "Switches dropped 4 packets at full buffers, 75 % of them at s0 to h7.",
@@ -253,6 +267,15 @@ def test_drops_have_a_reason_and_the_place_of_most() -> None:
     # An incomplete table of drops does not say where most were.
     source = Made({"A": manifest(counts={**counts, "drops": 50})}, drops=rows, ports=ports)
     assert texts(drops, source)[0] == "Switches dropped 49 packets at full buffers."
+
+
+def test_drops_of_hosts_are_not_those_of_switches() -> None:
+    rows: list[Row] = [{"egress_port": 7}, *[{"node_name": "h0", "egress_port": 0}] * 3]
+    ports: list[Row] = [{"drops": 3}, {"port": 7, "node_name": "s0", "peer_name": "h7", "tier": 1, "drops": 1}]
+    assert texts(drops, Made({"A": manifest(counts={"drops": 4})}, drops=rows, ports=ports)) == [
+        "Hosts dropped 3 packets at their own full queues, all of them at h0 to s0.",
+        "Switches dropped 1 packet at full buffers, all of them at s0 to h7.",
+    ]
 
 
 def test_lossless_drops_come_before_others() -> None:

@@ -286,6 +286,37 @@ def test_jobs_alone(tmp_path: Path, command: Command) -> None:
 JOBS = ("ring", "other")
 
 
+def test_iterations_of_a_job_with_two_collectives_are_compared_one_by_one(tmp_path: Path) -> None:
+    """The other traffic changes the numbers of the collectives, and delays the second, which completes one less."""
+    workload = f"""list = [{{ src = 4, dst = 5, size = "4MB" }}]
+[[workload]]
+label = "before"
+ring_all_reduce = {{ size = 1000, ranks.hosts = "6-7" }}
+[[workload]]
+label = "job"
+{ring('iterations = 3, ranks.hosts = "0-3"')}
+[[workload]]
+label = "job"
+end = "400us"
+ring_all_reduce = {{ size = "1MB", iterations = 3, ranks.hosts = "4-7" }}"""
+    text = SCENARIO.replace('label = "ring"', 'label = "noise"').replace("PATTERN", workload)
+    results = incast.load(write(tmp_path, text)).run(tmp_path / "out", alone=True)
+    together, apart = (
+        {
+            (row["size_bytes"], row["iteration"]): row["communication_ps"]
+            for row in incast.open(folder).iterations().dicts()
+            if row["label"] == "job"
+        }
+        for folder in (results.path, results.path / "alone" / "1")
+    )
+    assert set(together) == {(SIZE, 0), (SIZE, 1), (SIZE, 2), (1_000_000, 0)}
+    assert set(apart) == {*together, (1_000_000, 1)}
+    (row,) = (row for row in results.alone().dicts() if row["label"] == "job")
+    assert row["iterations"] == len(together)
+    assert row["mean_ps"] == sum(together.values()) / 4
+    assert row["alone_ps"] == sum(apart[key] for key in together) / 4
+
+
 def test_a_job_alone_keeps_its_settings(tmp_path: Path) -> None:
     """Settings of labels without flows are left out; a job next to no traffic has a slowdown of 1."""
     labels = '\n[scheme.free.window_by_label]\nring = "off"\nlate = "rate"\n'

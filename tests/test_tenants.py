@@ -11,6 +11,7 @@ import pytest
 import incast
 from conftest import Command, write
 from incast import charts, plot, report
+from incast.tenants.text import text as tenants_text
 
 SCENARIO = """
 title = "Two tenants"
@@ -144,6 +145,46 @@ def test_without_samples_the_whole_run_counts(tmp_path: Path, command: Command) 
     results = incast.open(tmp_path / "results")
     assert len(results.throughput("tenant")) == 2 * 2
     assert [row["vms"] for row in results.sharing().dicts()] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("samples", "first_ms", "said"),
+    [
+        ('sample_every = "400ms"', 400, "Without the first 40% of the run."),
+        ('sample_every = "1s"\nsample_from = "200ms"', 0, "Whole run, as no interval starts after its first 25%; "),
+    ],
+)
+def test_only_intervals_that_start_after_the_skipped_part_count(
+    tmp_path: Path, samples: str, first_ms: int, said: str
+) -> None:
+    results = incast.load(write(tmp_path, SCENARIO.replace('sample_every = "50ms"', samples))).run(tmp_path / "out")
+    counted = [row for row in results.throughput("tenant").dicts() if row["start_ps"] >= first_ms * 10**9]
+    assert len(counted) == 2 * 2 * 2
+    for tenant in ("x", "y"):
+        (got,) = (
+            row
+            for row in results.guarantees().dicts()
+            if (row["scheme"], row["tenant"], row["direction"]) == ("No protection", tenant, "receive")
+        )
+        mine = [row for row in counted if (row["scheme"], row["tenant"]) == ("No protection", tenant)]
+        sent = sum(row["wire_bps"] * (row["end_ps"] - row["start_ps"]) for row in mine)
+        assert got["wire_bps"] == pytest.approx(sent / (10**12 - first_ms * 10**9))
+    assert said in tenants_text(results)
+    assert said in charts.guarantees(charts.Source([results])).about
+
+
+def test_a_pair_is_entitled_from_the_start_of_its_flow(tmp_path: Path) -> None:
+    """Flows of y start at 3/4 of the second interval of 400 ms."""
+    text = SCENARIO.replace('label = "y"', 'label = "y"\nstart = "700ms"').replace('"50ms"', '"400ms"')
+    results = incast.load(write(tmp_path, text)).run(tmp_path / "out")
+    rows = [row for row in results.guarantees().dicts() if row["scheme"] == "Reservation"]
+    assert {row["name"] for row in rows} == {"h0.0", "h0.1", "h1.0", "h1.1", "h2.0"}
+    for row in rows:
+        assert row["satisfaction"] == pytest.approx(1, abs=0.02)
+        assert row["worst"] == pytest.approx(1, abs=0.02)
+    # 400 Mb/s in 300 of the 600 ms.
+    (entitled,) = (row["entitled_bps"] for row in rows if row["name"] == "h0.1")
+    assert entitled == pytest.approx(200 * MBPS)
 
 
 def test_without_tenants_there_is_none(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast import _tables
+from incast.charts.source import Source
 from incast.errors import ResultsError
 from incast.iterations import aligned
 from incast.results import Results, open_results
@@ -33,8 +34,10 @@ BY_LABEL = ("control_by_label", "transport_by_label", "window_by_label")
 """Settings of a scheme for the flows of some labels."""
 NO_JOB = "jobs are not also simulated alone: no iteration of a collective completed"
 """Warning if there is no job to simulate alone."""
-Times = dict[tuple[str, str], list[tuple[int, int]]]
-"""By scheme and label: number and time of each iteration."""
+Key = tuple[int, int]
+"""An iteration of a label: place of its collective among those of the label, and its number in the collective."""
+Times = dict[tuple[str, str], dict[Key, int]]
+"""By scheme and label: time of each iteration."""
 
 
 def only_job(scenario: Scenario) -> str | None:
@@ -69,7 +72,7 @@ def alone(results: Results) -> Table:
         row
         for folder in folders
         for (scheme, label), times in _times(open_results(folder)).items()
-        if (row := _row(scheme, label, together.get((scheme, label), []), times))
+        if (row := _row(scheme, label, together.get((scheme, label), {}), times))
     ]
     return Table.of_rows("alone", FIELDS, rows)
 
@@ -81,14 +84,13 @@ def text(results: Results) -> str:
     return "\n".join((*aligned([HEAD, *map(_cells, alone(results).dicts())]), LEGEND))
 
 
-def _row(scheme: str, label: str, *simulations: list[tuple[int, int]]) -> tuple[Any, ...] | None:
+def _row(scheme: str, label: str, together: dict[Key, int], times: dict[Key, int]) -> tuple[Any, ...] | None:
     """A row of the iterations that completed in both simulations."""
-    both = set.intersection(*({number for number, _ in times} for times in simulations))
+    both = [key for key in times if key in together]
     if not both:
         return None
-    mean, base = ([time for number, time in times if number in both] for times in simulations)
-    mean_ps, alone_ps = sum(mean) / len(mean), sum(base) / len(base)
-    return scheme, label, len(base), mean_ps, alone_ps, mean_ps / alone_ps
+    mean_ps, alone_ps = (sum(each[key] for key in both) / len(both) for each in (together, times))
+    return scheme, label, len(both), mean_ps, alone_ps, mean_ps / alone_ps
 
 
 def _times(results: Results) -> Times:
@@ -97,11 +99,34 @@ def _times(results: Results) -> Times:
     if "iterations" not in results.tables:
         return found
     order = list(results.manifest["schemes"])
+    places = _places(results)
     table = _tables.checked(results, "iterations")
     for row in sorted(table.dicts(), key=lambda row: order.index(row["scheme"])):
-        time = row["compute_ps"] + row["end_ps"] - row["start_ps"]
-        found.setdefault((row["scheme"], row["label"]), []).append((row["iteration"], time))
+        key = places[row["label"], row["collective"]], row["iteration"]
+        times = found.setdefault((row["scheme"], row["label"]), {})
+        times[key] = row["compute_ps"] + row["end_ps"] - row["start_ps"]
     return found
+
+
+def _places(results: Results) -> dict[tuple[str, int], int]:
+    """Place of each collective among those of its label, by label and number; numbers depend on the other traffic.
+
+    Flows also name collectives without a completed iteration.
+    """
+    source = Source([results])
+    try:
+        query = (
+            "select label, collective from flows where collective is not null "
+            "union select label, collective from iterations"
+        )
+        numbers = [(str(label), int(number)) for label, number in source.rows(query)]
+    finally:
+        source.close()
+    places: dict[tuple[str, int], int] = {}
+    for label in {label for label, _ in numbers}:
+        mine = sorted(number for each, number in numbers if each == label)
+        places |= {(label, number): place for place, number in enumerate(mine)}
+    return places
 
 
 def _label(entry: Any) -> str:

@@ -44,6 +44,13 @@ def test_a_replay_is_the_sum_it_says() -> None:
     assert segments.faults_per_s == pytest.approx(fetches.sum() / compute.sum())
 
 
+def test_equal_replays_have_no_standard_error() -> None:
+    # Rounding of the mean of three equal times.
+    segments = application.Segments([1e-4] * 7, [1] * 7)
+    found = application.replay(segments, application.Latencies([3e-6]), overhead_s=1e-6, repetitions=3)
+    assert found.standard_error == 0
+
+
 @pytest.mark.parametrize("b", [1, 4])
 def test_a_replay_of_one_thread_is_the_closed_form(b: int) -> None:
     sample = application.Latencies(np.random.default_rng(2).exponential(3e-6, 1_000))

@@ -30,6 +30,8 @@ SEED = 1
 """Default seed."""
 REPETITIONS = 100
 """Default number of replays (our choice)."""
+ROUNDING = 1e-12
+"""Largest standard deviation / mean of job times that is attributed to rounding (our choice)."""
 
 
 class Segments:
@@ -172,5 +174,6 @@ def replay(
         of_segments[waiting] += overhead_s + latencies.draw_max(rng, counts)
         times[repetition] = segments.job_s(of_segments)
     ideal, mean = segments.job_s(segments.compute_s), float(times.mean())
-    error = float(times.std(ddof=1)) / math.sqrt(repetitions) / ideal
+    spread = float(times.std(ddof=1))
+    error = spread / math.sqrt(repetitions) / ideal if spread > ROUNDING * mean else 0.0
     return Replay(mean / ideal - 1, error, mean, ideal, repetitions, seed, segments)

@@ -14,7 +14,7 @@ FIGURES = {
     "slowdown_p95": "95th percentile of the slowdown of all flows",
     "slowdown_p99": "99th percentile of the slowdown of all flows",
     "slowdown_mean": "mean slowdown of all flows",
-    "completed_share": "share of started flows that completed",
+    "completed_share": "share of started flows that completed, without backlogged flows",
     "paused_share": "share of time that ports were paused, from the first flow on, mean of ports with traffic",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
@@ -45,7 +45,8 @@ def of_rows(
     return Chart(
         name="over",
         title="Overview of the sweep",
-        about="One figure of each run. Slowdown = completion time / HPCC's ideal completion time, at least 1.",
+        about="One figure of each run. Slowdown = completion time / HPCC's ideal completion time, at least 1. "
+        "Time paused is that of the priority of a port that was paused longest.",
         fields=(
             *(Field(column, "varied column") for column in columns),
             Field("scheme", "scheme"),
@@ -71,12 +72,19 @@ def _left_out(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], unfinishe
 
 def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
     """The rows of one scenario."""
-    flows = dict(source.rows("select scheme, count(finish_ps) / count(start_ps) from flows group by scheme"))
+    flows = dict(
+        source.rows(
+            "select scheme, count(finish_ps) / nullif(count(start_ps), 0) from flows where not backlogged "
+            "group by scheme"
+        )
+    )
     ports = {
         scheme: figures
         for scheme, *figures in source.rows(
-            "select scheme, sum(marks)::bigint, sum(drops + lost)::bigint, max(peak_queue_bytes), "
-            "sum(paused_ps) / count(distinct port) from ports group by scheme"
+            "select scheme, sum(marks)::bigint, sum(dropped)::bigint, max(peak_queue_bytes), avg(paused_ps) from ("
+            "select scheme, sum(marks) as marks, sum(drops + lost) as dropped, "
+            "max(peak_queue_bytes) as peak_queue_bytes, max(paused_ps) as paused_ps from ports group by scheme, port) "
+            "group by scheme"
         )
     }
     for scheme, manifest in source.manifests.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -30,28 +30,29 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
     )
     every, together = _step(source, "queues", points)
     rows: list[tuple[Any, ...]] = []
+    start, until = source.sampled_ps() if longest else (0, None)
     if longest:
         found = source.rows(
-            "select scheme, port, time_ps // $step as slot, arg_max(time_ps, queue_bytes), max(queue_bytes) "
+            "select scheme, port, (time_ps - $start) // $step as slot, arg_max(time_ps, queue_bytes), max(queue_bytes) "
             "from queues where list_contains($ports, port) group by all order by all",
-            {"step": every * together, "ports": [port for port, _, _ in longest]},
+            {"start": start, "step": every * together, "ports": [port for port, _, _ in longest]},
         )
         slots = {key: list(group) for key, group in groupby(found, lambda row: (row[0], row[1]))}
-        ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
+        ends = {
+            scheme: min(int(manifest["end_ps"]), 2**63 if until is None else until + 1)
+            for scheme, manifest in source.manifests.items()
+        }
         for port, node, peer in longest:
             for scheme in source.schemes:
-                for time, queue in with_empty(slots.get((scheme, port), []), every * together, ends[scheme]):
+                mine = slots.get((scheme, port), [])
+                for time, queue in with_empty(mine, every * together, start, ends[scheme]):
                     rows.append((scheme, port, f"{node} to {peer}", time, queue))
-    count = source.rows("select count(distinct port) from queues")[0][0]
-    left_out = []
-    if count > len(longest) == ports:
-        left_out.append(f"{ports} of {count} ports with a queue: those with the longest queues under any scheme.")
-    elif count > len(longest):
-        left_out.append(
-            f"{len(longest)} of {count} ports with a queue: those that reached {LEAST:.0%} of the longest queue."
-        )
+    left_out = [*_few(source, len(longest), ports)]
     if together > 1:
         left_out.append(f"Each point is the maximum of {together} samples ({look.time(every * together)}).")
+    if start or until is not None:
+        to = "" if until is None else f" to {look.time(until)}"
+        left_out.append(f"Queues were sampled from {look.time(start)}{to} only.")
     chart = Chart(
         name="queues",
         title="Queues over time",
@@ -72,21 +73,37 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
     return marked(chart, source, "link")
 
 
-def with_empty(slots: Sequence[tuple[Any, ...]], step: int, end_ps: int) -> list[tuple[int, int]]:
-    """Times and queues of one port, with zeros at both ends of each gap between samples, up to the end of the run."""
+def _few(source: Source, drawn: int, most: int) -> Iterator[str]:
+    """A note on ports with a queue that are not drawn."""
+    count = source.rows("select count(distinct port) from queues")[0][0]
+    if count > drawn == most:
+        yield f"{most} of {count} ports with a queue: those with the longest queues under any scheme."
+    elif count > drawn:
+        yield f"{drawn} of {count} ports with a queue: those that reached {LEAST:.0%} of the longest queue."
+
+
+def with_empty(slots: Sequence[tuple[Any, ...]], step: int, start_ps: int, end_ps: int) -> list[tuple[int, int]]:
+    """Times and queues of one port, with zeros at both ends of each gap between samples.
+
+    Args:
+        slots: Rows with the number of the slot, the time and the queue at the end; slot 0 begins at `start_ps`.
+        step: Time of a slot.
+        start_ps: Time of the first sample of the run.
+        end_ps: Time before which the last sample was.
+
+    """
     line: list[tuple[int, int]] = []
-    before: int | None = None
+    before = -1
     for _, _, slot, time, queue in slots:
-        if before is None:
-            if slot > 0:
-                line += [(0, 0), ((slot - 1) * step, 0)] if slot > 1 else [(0, 0)]
-        elif slot > before + 1:
-            line += [((before + 1) * step, 0)]
-            line += [((slot - 1) * step, 0)] if slot > before + 2 else []
+        if slot > before + 1:
+            line.append((start_ps + (before + 1) * step, 0))
+        if slot > before + 2:
+            line.append((start_ps + (slot - 1) * step, 0))
         line.append((time, queue))
         before = slot
-    if before is not None and (before + 1) * step < end_ps:
-        line.append(((before + 1) * step, 0))
+    after = start_ps + (before + 1) * step
+    if slots and after < end_ps:
+        line.append((after, 0))
     return line
 
 

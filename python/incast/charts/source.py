@@ -136,6 +136,12 @@ class Source:
             every = tree["measure"]["sample_every"]
         return max(1, picoseconds(str(every)) or 1)
 
+    def sampled_ps(self) -> tuple[int, int | None]:
+        """Time of the first sample, and end of sampling, in ps; `None` for the end of the run."""
+        with read_scenario(self.results[0]) as tree:
+            measure = tree["measure"]
+            return picoseconds(str(measure.get("sample_from"))) or 0, picoseconds(str(measure.get("sample_until")))
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The names of the groups of flows, in order of their first flow."""

@@ -10,7 +10,7 @@ from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.events import marked
 from incast.charts.source import Source
-from incast.tenants.window import SKIP
+from incast.tenants.window import part
 
 VMS = 8
 """Most VMs drawn (our choice)."""
@@ -73,8 +73,8 @@ def guarantees(source: Source) -> Chart:
         name="guarantees",
         title="Guarantees",
         about="Received throughput / guaranteed throughput of each VM with a guarantee, lowest first. Guaranteed: by "
-        "hoses, for the traffic that senders had. Below 1, the guarantee was not kept. Without the first "
-        f"{SKIP:.0%} of the run.",
+        "hoses, for the traffic that senders had. Below 1, the guarantee was not kept."
+        + (f" {part(source)}" if rows else ""),
         fields=(
             Field("scheme", "scheme"),
             Field("share", "share of VMs with at most this satisfaction"),

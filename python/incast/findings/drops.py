@@ -11,6 +11,9 @@ from incast.findings.words import above_0, counted, prefix_if_equal, sentence, s
 
 ELSEWHERE = ("link_down_drops", "silent_drops", "watchdog_drops")
 """Counters that other rules report."""
+HOSTS = "tier = 0"
+SWITCHES = "tier is distinct from 0"
+"""Conditions on the tier of a node; unknown ports are those of switches."""
 MOSTLY = 0.5
 """Smallest share of drops at one place that is reported (our choice)."""
 
@@ -25,7 +28,7 @@ def drops(source: Source) -> Iterator[Finding]:
     lossless = {scheme: int(mine.get("lossless_drops", 0)) for scheme, mine in counts.items()}
     if found := above_0(lossless):
         text = f"switches dropped {counted(found, 'lossless packet')}: the PFC headroom was exceeded"
-        yield _finding(source, LOSSLESS_DROPS, f"{text}{_mostly(source, 'buffer')}.", found)
+        yield _finding(source, LOSSLESS_DROPS, f"{text}{_mostly(source, 'buffer', SWITCHES)}.", found)
     named = {
         each.name: each.description
         for each in declared.counters()
@@ -35,9 +38,13 @@ def drops(source: Source) -> Iterator[Finding]:
         scheme: mine["drops"] - sum(mine.get(name, 0) for name in named) - lossless[scheme]
         for scheme, mine in counts.items()
     }
-    if full := above_0(full):
-        text = f"switches dropped {counted(full, 'packet')} at full buffers{_mostly(source, 'buffer')}."
-        yield _finding(source, DROPS, text, full)
+    own = _of_hosts(source)
+    if hosts := above_0({scheme: min(own.get(scheme, 0), value) for scheme, value in full.items()}):
+        text = f"hosts dropped {counted(hosts, 'packet')} at their own full queues{_mostly(source, 'buffer', HOSTS)}."
+        yield _finding(source, DROPS, text, hosts)
+    if switches := above_0({scheme: value - hosts.get(scheme, 0) for scheme, value in full.items()}):
+        text = f"switches dropped {counted(switches, 'packet')} at full buffers{_mostly(source, 'buffer', SWITCHES)}."
+        yield _finding(source, DROPS, text, switches)
     for name, description in named.items():
         values = above_0({scheme: int(mine.get(name, 0)) for scheme, mine in counts.items()})
         if name in ELSEWHERE or not values:
@@ -52,15 +59,24 @@ def _finding(source: Source, importance: int, text: str, values: dict[str, int])
     return Finding("drops", importance, sentence(prefix_if_equal(values, source.schemes) + text), tuple(values))
 
 
-def _mostly(source: Source, reason: str) -> str:
-    """The egress port, or else the node, with most drops of all schemes, if it has half of them or more."""
+def _of_hosts(source: Source) -> dict[str, int]:
+    """Packets that hosts dropped at their own queues, by scheme."""
+    return dict(source.rows(f"select scheme, sum(drops)::bigint from ports where {HOSTS} group by scheme"))
+
+
+def _mostly(source: Source, reason: str, nodes: str = "true") -> str:
+    """The egress port, or else the node, with most drops of all schemes, if it has half of them or more.
+
+    `nodes` is a condition on the tier of the node.
+    """
     kept = source.count("drops")
     if not kept or kept < sum(int(manifest["counts"]["drops"]) for manifest in source.manifests.values()):
         return ""
     rows = source.rows(
-        "with names as (select port, any_value(node_name || ' to ' || peer_name) as link from ports group by port) "
+        "with names as (select port, any_value(node_name || ' to ' || peer_name) as link, any_value(tier) as tier "
+        "from ports group by port) "
         "select coalesce(link, node_name), count(*), (sum(count(*)) over ())::bigint from drops left join names "
-        "on port = egress_port where reason = ? group by 1 order by 2 desc, 1 limit 1",
+        f"on port = egress_port where reason = ? and {nodes} group by 1 order by 2 desc, 1 limit 1",
         [reason],
     )
     if not rows or rows[0][1] < MOSTLY * rows[0][2]:

@@ -18,6 +18,7 @@ LINKS = 3
 """Most links that are named (our choice)."""
 LABELS = 3
 """Most labels with a sentence about their slowdown: those with the largest ratios (our choice)."""
+FOREVER = "to the end of the run"
 
 
 @dataclass(frozen=True)
@@ -92,16 +93,18 @@ def _in_words(found: Sequence[Outage]) -> str:
     """Failed links, number of outages and their times."""
     names = list(dict.fromkeys(each.link for each in found))
     failed = "lost packets silently" if found[0].silent else "down"
-    ends = sorted({(each.from_ps, each.to_ps) for each in found}, key=lambda each: each[0])
+    ends = {(each.from_ps, each.to_ps) for each in found}
     if len(ends) == 1:
-        start, end = ends[0]
-        when = f"{failed} from {time(start)} {f'to {time(end)}' if end is not None else 'to the end of the run'}"
+        start, end = ends.pop()
+        when = f"{failed} from {time(start)} {f'to {time(end)}' if end is not None else FOREVER}"
+    elif all(each.to_ps is None for each in found):
+        when = f"{failed}, {FOREVER}"
     else:
         total = sum(each.to_ps - each.from_ps for each in found if each.to_ps is not None)
         forever = sum(each.to_ps is None for each in found)
         often = times(len(found)) if len(names) == 1 else f"in {count(len(found), 'outage')}"
-        when = f"{failed} {often}, for {time(total)} in total"
-        when += f", {count(forever, 'of these outages', 'of these outages')} to the end of the run" if forever else ""
+        when = f"{failed} {often}, for {time(total)} "
+        when += f"and, in {count(forever, 'outage')}, {FOREVER}" if forever else "in total"
     be = "" if found[0].silent else "was " if len(names) == 1 else "were "
     return f"{_named(names)} {be}{when}"
 

@@ -22,6 +22,22 @@ FIELDS = (
     Given("worst", "f64", None, "satisfaction in the worst interval between samples"),
 )
 
+ACTIVE = """
+    begun as (
+        select pairs.scheme, pairs.src, pairs.dst, pairs.start_ps, min(flows.start_ps) as first_ps
+        from pairs join flows on flows.scheme = pairs.scheme and flows.src = pairs.src and flows.dst = pairs.dst
+            and flows.start_ps < end_ps and coalesce(finish_ps, end_ps) > pairs.start_ps
+        where counts group by all),
+    lasting as (
+        select pairs.*, end_ps - greatest(start_ps, first_ps) as active_ps
+        from pairs left join begun using (scheme, src, dst, start_ps) where counts),
+    active as (
+        select lasting.*, least(guaranteed_bytes, least(a.send_bps, b.receive_bps) * (active_ps / 8e12)) as entitled
+        from lasting left join ends as a on a.scheme = lasting.scheme and a.host = src
+            left join ends as b on b.scheme = lasting.scheme and b.host = dst)
+"""
+"""Pairs in the evaluated part of the run, with their entitlement, which starts with their first flow in an interval."""
+
 
 def guarantees(results: Results, *, skip: float = SKIP) -> Table:
     """Throughput and guarantee of each VM: one row for each scheme, VM and direction with traffic.
@@ -51,13 +67,14 @@ def guarantees(results: Results, *, skip: float = SKIP) -> Table:
 
 
 def _query(end: str, direction: str) -> str:
-    return f"""{PAIRS},
+    return f"""{PAIRS}, {ACTIVE},
         intervals as (
-            select pairs.scheme, name, any_value(ends.tenant) as tenant, any_value(vm) as vm, host,
+            select active.scheme, name, any_value(ends.tenant) as tenant, any_value(vm) as vm, host,
                 any_value({direction}_bps) as guarantee, end_ps - start_ps as span, sum(wire_bytes) as wire,
-                sum(payload_bytes) as payload, sum(guaranteed_bytes) as entitled, sum(optimum_bytes) as optimum
-            from pairs join ends on ends.scheme = pairs.scheme and host = {end}
-            where counts group by pairs.scheme, name, host, start_ps, end_ps)
+                sum(payload_bytes) as payload, sum(optimum_bytes) as optimum,
+                least(sum(entitled), any_value({direction}_bps) * (max(active_ps) / 8e12)) as entitled
+            from active join ends on ends.scheme = active.scheme and host = {end}
+            group by active.scheme, name, host, start_ps, end_ps)
         select scheme, name, any_value(tenant), any_value(vm), '{direction}', any_value(guarantee),
             sum(entitled) * 8e12 / sum(span), sum(wire) * 8e12 / sum(span), sum(payload) * 8e12 / sum(span),
             sum(optimum) * 8e12 / sum(span), sum(wire) / sum(entitled), min(wire / entitled) filter (entitled > 0)

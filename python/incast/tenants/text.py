@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from incast import _tables
+from incast.charts.source import Source
 from incast.results import Results
 from incast.tenants.sharing import TOLERANCE, sharing
-from incast.tenants.window import SKIP
+from incast.tenants.window import part
 
 HEAD = ("tenants", "VMs", "below", "least", "throughput", "of optimum", "Jain, VMs", "Jain, pairs", "messages")
 
@@ -40,9 +40,11 @@ def text(results: Results) -> str:
 
 def _part(results: Results) -> str:
     """The part of the run that the figures cover."""
-    if len(set(_tables.checked(results, "throughput")["start_ps"])) > 1:
-        return f"Without the first {SKIP:.0%} of the run."
-    return "Whole run, as it is one interval; a shorter measure.sample_every skips the start."
+    source = Source([results])
+    try:
+        return part(source)
+    finally:
+        source.close()
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
