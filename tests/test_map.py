@@ -196,6 +196,11 @@ def test_claims_have_their_setting_and_their_share(found: StudyMap, tmp_path: Pa
     assert "holds at 16 of 32 points of the space of open parameters" in done.stdout
     assert "Holds at 16 of 32 points" in (out / "claims.md").read_text(encoding="utf-8")
     assert "Holds at 16 of 32 points" in (out / "report.html").read_text(encoding="utf-8")
+    done = command("study", "export", out, "-o", tmp_path / "docs", "--map", found.path)
+    assert done.returncode == 0, done.stderr
+    page = next((tmp_path / "docs").glob("*.md")).read_text(encoding="utf-8")
+    assert "\n## Map of open parameters\n" in page
+    assert "| small | 16 of 32 points |" in page
 
 
 def test_command(command: Command, tmp_path: Path) -> None:

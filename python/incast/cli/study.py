@@ -269,6 +269,7 @@ def export(
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    map: Path | None = None,  # noqa: A002 - the name of the option
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> None:
     """Write the outcome of a study as Markdown with SVG figures, for a repository or a website.
@@ -282,6 +283,8 @@ def export(
         Results of a study.
     output
         Folder to write into; other files in it stay.
+    map
+        Folder of a map of the study, from incast study map: adds a section with where each claim holds.
     overwrite
         Replace files of an earlier export.
 
@@ -289,7 +292,9 @@ def export(
     # Drawing needs libraries that nothing else of a study needs.
     from incast.study import evaluation
 
-    for file in evaluation.write(open_study(directory), output, overwrite=overwrite):
+    found = open_study(directory)
+    of_map = None if map is None else open_map(map, found.study)
+    for file in evaluation.write(found, output, overwrite=overwrite, of_map=of_map):
         codes.say(str(file))
 
 

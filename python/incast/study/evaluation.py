@@ -13,15 +13,19 @@ from incast import plot
 from incast._echo import shell
 from incast._whole import write_all
 from incast.plot_study import NothingToDrawError
+from incast.study import map_writing
 from incast.study.counting import KINDS, counted, kind
 from incast.study.figures import SEED
+from incast.study.mapped import StudyMap
 from incast.study.outcome import CheckOutcome, ClaimOutcome
 from incast.study.results import CAP, StudyResults
 from incast.study.writing import NOT_EXPLAINED, interval, measured, row, spread, table_rows
 
 
-def write(found: StudyResults, out: Path, *, overwrite: bool) -> list[Path]:
+def write(found: StudyResults, out: Path, *, overwrite: bool, of_map: StudyMap | None = None) -> list[Path]:
     """Write NAME.md, NAME.claims.json and NAME-FIGURE.svg; returns the files, the page first.
+
+    `of_map`: a map of the study, for a section of the page.
 
     Raises:
         MissingLibraryError: Matplotlib is not installed.
@@ -31,7 +35,7 @@ def write(found: StudyResults, out: Path, *, overwrite: bool) -> list[Path]:
     pictures = {figure.id: picture for figure in found.figures if (picture := _picture(found, figure.id))}
     drawn = {name: f"{found.study}-{name}.svg" for name in pictures}
     files = {
-        f"{found.study}.md": ("\n".join(page(found, drawn)) + "\n").encode(),
+        f"{found.study}.md": ("\n".join(page(found, drawn, of_map)) + "\n").encode(),
         f"{found.study}.claims.json": claims(found).encode(),
         **{drawn[name]: picture for name, picture in pictures.items()},
     }
@@ -47,7 +51,7 @@ def _picture(found: StudyResults, figure: str) -> bytes | None:
         return None
 
 
-def page(found: StudyResults, drawn: Mapping[str, str]) -> Iterator[str]:
+def page(found: StudyResults, drawn: Mapping[str, str], of_map: StudyMap | None = None) -> Iterator[str]:
     """The lines of the page; `drawn` has the file of each drawn figure."""
     yield from [f"# {found.manifest['title']}", "", f"Source: {found.manifest['source']}.", ""]
     yield from ["| kind of claim | verdicts |", "|---|---|"]
@@ -56,6 +60,8 @@ def page(found: StudyResults, drawn: Mapping[str, str]) -> Iterator[str]:
     yield ""
     for name in KINDS:
         yield from _verdicts(name, [claim for claim in found.claims if kind(claim.origin, claim.calibration) == name])
+    if of_map is not None:
+        yield from map_writing.section(of_map)
     yield from _figures_of(found, drawn)
     yield from _failures([claim for claim in found.claims if claim.verdict == "fails"])
     yield from ["## Provenance", "", "| | |", "|---|---|"]

@@ -107,6 +107,18 @@ def terminal(found: StudyMap) -> Iterator[str]:
     yield from wrapped(ABOUT, "")
 
 
+def section(found: StudyMap) -> Iterator[str]:
+    """A map as a section of the page of a study: claims that it measures."""
+    yield from ["## Map of open parameters", "", f"{head(found)[len(found.study) + 2 :]}.", ""]
+    yield from _table(parameters(found))
+    measured = [each for each in found.claims if each.points]
+    yield from ["", *_table([HEADINGS, *map(cells, measured)]), "", ABOUT]
+    others = [each.id for each in found.claims if not each.points]
+    if others:
+        yield from ["", f"Not part of the map: {', '.join(others)}."]
+    yield from ["", *(f"- {text}" for text in findings(found)), ""]
+
+
 def markdown(found: StudyMap) -> str:
     """A map as a page."""
     lines = [f"# {found.manifest['title']}: map of open parameters", "", f"{head(found)}.", ""]

@@ -112,6 +112,7 @@ impl Calendar {
     pub(super) fn pass_to(&mut self, time: u64) {
         self.bits.fill(0);
         self.any = [0; SLOTS / 64];
+        self.later = vec![0; self.later.len()].into();
         self.end += (time - self.end) / self.lookahead * self.lookahead;
     }
 
@@ -182,6 +183,20 @@ mod tests {
         }
         assert_eq!(seen[..3], [(0, vec![Member(3), Member(129)]), (100, vec![Member(64)]), (200, vec![Member(5)])]);
         assert_eq!(seen.last(), Some(&(100 * 1000, vec![Member(7)])));
+    }
+
+    #[test]
+    fn nodes_are_woken_again_after_windows_are_passed_over() {
+        let mut calendar = Calendar::new(2, 100);
+        calendar.wake(Member(0), 100_000);
+        calendar.pass_to(20_050);
+        assert_eq!((calendar.ahead(), calendar.window(0)), (None, (20_000, 20_100)));
+        calendar.wake(Member(0), 100_000);
+        calendar.wake(Member(1), 20_050);
+        let mut awake = Vec::new();
+        calendar.advance(calendar.ahead().unwrap(), &mut awake);
+        assert_eq!(awake, [Member(1)]);
+        assert_eq!(calendar.ahead(), Some(LAST as u8 - 1), "later work wakes its node in the last window");
     }
 
     #[test]

@@ -156,10 +156,10 @@ impl Nodes {
         self.partitions.advance()
     }
 
-    /// True if all flows have ended at their senders and, if some await no ACKs, no packet is left.
+    /// True if all flows have ended at their senders and, if some end by arrivals, no packet is left.
     fn is_over(&self, progress: &RunProgress) -> bool {
         progress.done == self.books.gates.flows
-            && (progress.live == 0 || !self.network.hosts.transports.of_flows.leaves_unacknowledged())
+            && (progress.live == 0 || !self.network.hosts.transports.of_flows.ends_by_arrivals)
     }
 
     /// Called when no node has an event left.

@@ -20,6 +20,8 @@ struct Slot {
 pub(crate) struct FlowTransports {
     transports: Vec<Transport>,
     of_flow: IdVec<FlowId, u8>,
+    /// If true, a flow ends by arrivals that its sender does not hear of.
+    pub(crate) ends_by_arrivals: bool,
 }
 
 #[derive(Debug)]
@@ -42,8 +44,12 @@ impl FlowTransports {
             Carrier::Rdma(_) => RDMA,
             Carrier::Transport(index) => first(index) as u8,
         };
-        let of_flow = set.flows.iter().map(endpoint).collect();
-        Self { transports, of_flow }
+        let of_flow: IdVec<FlowId, u8> = set.flows.iter().map(endpoint).collect();
+        let unheard = |index: &u8| transports.get(usize::from(*index)).is_some_and(|one| !one.acknowledges());
+        // A flow that is told to stop ends then.
+        let ends_by_arrivals =
+            set.flows.iter().zip(&of_flow).any(|(flow, index)| flow.until.is_none() && unheard(index));
+        Self { transports, of_flow, ends_by_arrivals }
     }
 
     pub(crate) fn endpoints(
