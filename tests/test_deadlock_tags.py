@@ -30,10 +30,8 @@ def test_tags_count_bounces(bounces: int, tags: int, command: Command) -> None:
     done = command("deadlock", "tag", TESTBED, "--paths", "up-down", "--bounces", bounces, "--method", "clos")
     assert done.returncode == 0, done.stderr
     first, second, _, heads, *rows = done.stdout.splitlines()
-    assert (
-        first
-        == f"{tags} lossless tag{'s' * (tags > 1)}, each a PFC priority; packets that leave the paths become lossy"
-    )
+    named = "1 lossless tag, a" if tags == 1 else f"{tags} lossless tags, each a"
+    assert first == f"{named} PFC priority; packets that leave the paths become lossy"
     assert second == "verified: no cyclic dependency, and no packet on an expected path becomes lossy"
     assert len({len(line) for line in (heads, *rows)}) == 1, "columns are aligned"
     assert len(rows) == 5

@@ -42,7 +42,9 @@ def cut(file: Path) -> None:
 
 def flip(file: Path) -> None:
     content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 4
+    # Of a table in the middle of the values: behind them are the descriptions of columns, with their length.
+    behind = 8 + int.from_bytes(content[-8:-4], "little") if content.endswith(b"PAR1") else 0
+    content[(len(content) - behind) // 2] ^= 4
     file.write_bytes(content)
 
 
