@@ -1,6 +1,6 @@
 """The first page of docs/evaluations, from the verdicts of its studies.
 
-    incast study export RESULTS -o docs/evaluations --overwrite
+    incast study export RESULTS -o docs/evaluations --overwrite [--map MAP]
     python tools/evaluations.py
 
 The first command writes a study's page, figures and verdicts, the second the table over all studies.

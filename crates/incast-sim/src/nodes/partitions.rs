@@ -153,8 +153,8 @@ impl Partitions {
         Some(self.all[0].out.calendar.window(self.ahead?))
     }
 
-    /// True if no packet is on a wire.
-    pub(super) fn wires_are_empty(&self) -> bool {
+    /// True if no list of arrivals is left for a window: nodes know of all packets on wires.
+    pub(super) fn lists_are_empty(&self) -> bool {
         self.ahead.is_some_and(|ahead| usize::from(ahead) >= INBOXES)
     }
 

@@ -138,7 +138,7 @@ impl Nodes {
         let events = self.partitions.events();
         idle.windows = if events == idle.events { idle.windows + 1 } else { 0 };
         idle.events = events;
-        if idle.windows < IDLE + self.layout.spots.len() / NODES || !self.partitions.wires_are_empty() {
+        if idle.windows < IDLE + self.layout.spots.len() / NODES || !self.partitions.lists_are_empty() {
             return Some(next);
         }
         idle.windows = 0;
