@@ -25,7 +25,7 @@ SLANT = 40
 LINE = 1.3
 """Height of a line relative to the size of its text, with some space (our choice)."""
 BESIDE = 0.5
-"""Inches that vertical labels need beside a panel (our choice)."""
+"""Inches that vertical labels need next to a panel (our choice)."""
 LEAST_PANEL = 0.15
 """Inches of the smallest panel (our choice): a smaller one shows nothing."""
 

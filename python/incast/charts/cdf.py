@@ -21,8 +21,7 @@ COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_hpcc"}
 TITLE = {"fct": "Completion times", "slowdown": "Slowdowns"}
 ABOUT = {
     "fct": "Share of completed flows with at most this completion time.",
-    "slowdown": "Share of completed flows with at most this slowdown: completion time / HPCC's ideal completion time, "
-    "also below 1.",
+    "slowdown": f"Share of completed flows with at most this slowdown: completion time / {look.IDEAL}, also below 1.",
 }
 
 

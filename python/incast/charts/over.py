@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
 from incast.sweep.text import label, of_unfinished
@@ -45,7 +46,7 @@ def of_rows(
     return Chart(
         name="over",
         title="Overview of the sweep",
-        about="One figure of each run. Slowdown = completion time / HPCC's ideal completion time, at least 1. "
+        about=f"One figure of each run. Slowdown = completion time / {look.IDEAL}, at least 1. "
         "Time paused is that of the priority of a port that was paused longest.",
         fields=(
             *(Field(column, "varied column") for column in columns),

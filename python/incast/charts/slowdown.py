@@ -19,8 +19,8 @@ BINS = 20
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 """Drawn side by side, as in the HPCC paper's figures 11 and 13."""
 ABOUT = (
-    "Slowdown = completion time / HPCC's ideal completion time (base RTT + payload and basic headers at the slowest "
-    "link), at least 1. Bins hold about equally many flows, and all flows of a size; each tick is the largest size of "
+    f"Slowdown = completion time / {look.IDEAL}, at least 1. "
+    "Bins hold about equally many flows, and all flows of a size; each tick is the largest size of "
     "a bin. Each label has its own panel."
 )
 

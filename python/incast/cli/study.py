@@ -269,7 +269,7 @@ def export(
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    map: Path | None = None,  # noqa: A002 - the name of the option
+    of_map: Annotated[Path | None, Parameter(name="--map")] = None,
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> None:
     """Write the outcome of a study as Markdown with SVG figures, for a repository or a website.
@@ -283,7 +283,7 @@ def export(
         Results of a study.
     output
         Folder to write into; other files in it stay.
-    map
+    of_map
         Folder of a map of the study, from incast study map: adds a section with where each claim holds.
     overwrite
         Replace files of an earlier export.
@@ -293,8 +293,8 @@ def export(
     from incast.study import evaluation
 
     found = open_study(directory)
-    of_map = None if map is None else open_map(map, found.study)
-    for file in evaluation.write(found, output, overwrite=overwrite, of_map=of_map):
+    mapped = None if of_map is None else open_map(of_map, found.study)
+    for file in evaluation.write(found, output, overwrite=overwrite, of_map=mapped):
         codes.say(str(file))
 
 

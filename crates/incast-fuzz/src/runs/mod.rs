@@ -124,7 +124,7 @@ fn sound(setup: &ValidSetup, outcome: &Outcome, drawn: &Drawn) {
         assert!(record.acked <= flow.size.0, "{record:?}: {drawn}");
         let ended = record.finish.is_some() || record.cancelled || record.partial;
         assert!(outcome.stop != Stop::Finished || ended, "{record:?}: {drawn}");
-        // A flow of UDP that is told to stop ends with its last packet on the wire, delivered or not.
+        // A flow of UDP with an `end` stops then, whether or not its last packets arrive.
         let carrier = setup.carriers[usize::from(flow.label)];
         let udp = flow.until.is_some()
             && matches!(carrier, Carrier::Transport(index) if matches!(setup.transports[index], Transport::Udp(_)));

@@ -42,7 +42,8 @@ impl Estimate {
             .collect();
         let of_schemes: Vec<(u64, u64)> =
             prepared.schemes.iter().map(|scheme| packets(&scheme.setup, &flows)).collect();
-        let (packets, hops) = of_schemes.iter().copied().max_by_key(|one| one.1).unwrap_or_default();
+        let larger = |most: (u64, u64), &one: &(u64, u64)| if one.1 > most.1 { one } else { most };
+        let (packets, hops) = of_schemes.iter().fold((0, 0), larger);
         let all: f64 = of_schemes.iter().map(|one| one.1 as f64).sum();
         let schemes = prepared.schemes.len();
         // About 60 bytes (flows), 40 (ports).

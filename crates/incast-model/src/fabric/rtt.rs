@@ -174,7 +174,7 @@ fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Leg) {
     }
 }
 
-/// Of several paths with fewest links.
+/// Which of several shortest paths counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Path {
     /// In port order.

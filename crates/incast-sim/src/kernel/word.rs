@@ -1,6 +1,6 @@
 use incast_model::fabric::PortId;
 
-/// 64 bits of a packet whose meaning depends on its kind. Written and read under the name of the meaning.
+/// 64 bits of a packet. Its kind decides what they mean; each meaning has names of its own to write and read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Word(u64);
 

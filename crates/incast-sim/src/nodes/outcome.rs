@@ -94,7 +94,7 @@ impl Nodes {
         self.partitions.hosts().for_each(|host| host.record_received(&self.layout, &mut records));
         let transports = &self.network.hosts.transports.of_flows;
         for flow in self.network.flow_ids().filter(|&flow| !transports.acknowledges(flow)) {
-            // A flow that is told to stop ends then.
+            // A flow with an `end` has ended at that time.
             if self.network.flow(flow).until.is_none() {
                 let record = &mut records[flow];
                 record.partial = record.finish.is_some() && record.delivered.is_none();

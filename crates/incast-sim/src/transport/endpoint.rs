@@ -55,7 +55,7 @@ pub(crate) trait Endpoint {
     /// Windows in bytes ([`u64::MAX`]: none), in any order.
     fn flows(&self) -> impl Iterator<Item = (SentId, u64)>;
 
-    /// Of a flow, in bit/s; `None`: that of the link.
+    /// Rate of a flow in bit/s; `None`: the rate of the link.
     fn rate(&self) -> Option<u64> {
         None
     }

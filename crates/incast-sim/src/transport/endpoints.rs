@@ -46,7 +46,7 @@ impl FlowTransports {
         };
         let of_flow: IdVec<FlowId, u8> = set.flows.iter().map(endpoint).collect();
         let unheard = |index: &u8| transports.get(usize::from(*index)).is_some_and(|one| !one.acknowledges());
-        // A flow that is told to stop ends then.
+        // A flow with an `end` ends at that time.
         let ends_by_arrivals =
             set.flows.iter().zip(&of_flow).any(|(flow, index)| flow.until.is_none() && unheard(index));
         Self { transports, of_flow, ends_by_arrivals }
