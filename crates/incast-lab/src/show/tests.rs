@@ -31,12 +31,20 @@ fn one_thread(edit: (&str, &str)) -> Option<String> {
     shown(&ring.replace(edit.0, edit.1)).schemes[0].one_thread.clone()
 }
 
+/// Host 3 does not see the end of the first flow.
+const ACROSS: &str = "list = [{ src = 0, dst = 1, size = \"1kB\", name = \"a\" }, \
+                     { src = 3, dst = 2, size = \"1kB\", after = [\"a\"] }]\n";
+
 #[test]
 fn a_run_on_one_thread_says_why_and_what_to_change() {
     assert_eq!(one_thread(("", "")), None);
+    assert_eq!(one_thread(("[[workload]]", "[[workload]]\nend = \"1ms\"")), None);
     for (edit, said) in [
         (("[scheme.A]", "[simulation]\narithmetic = \"ns3\"\n[scheme.A]"), "`simulation.arithmetic = \"exact\"`"),
-        (("[[workload]]", "[[workload]]\nend = \"1ms\""), "write `iterations`"),
+        (
+            ("[workload.ring_all_reduce]\nsize = \"1MB\"\niterations = 2\n", ACROSS),
+            "a compute time or delay of at least",
+        ),
         (("control = \"dcqcn\"", "transport = \"ideal\""), "ideal scheduler"),
     ] {
         let found = one_thread(edit).expect("one thread simulates it");

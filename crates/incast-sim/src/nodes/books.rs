@@ -27,13 +27,14 @@ pub(super) struct Books {
 
 impl Books {
     pub(super) fn new(network: &Network) -> Self {
+        let pauses = network.config.queues.lossless != 0 || network.faults.is_some();
         Self {
             now: 0,
             recorder: Recorder::new(network.measure.clone(), network.ports.len()),
-            detector: Detector::new(network.measure.deadlock_every),
+            detector: Detector::new(if pauses { network.measure.deadlock_every } else { Time::ZERO }),
             faults: network.faults.clone(),
             storms: Vec::new(),
-            gates: Countdown::new(&network.flows),
+            gates: Countdown::new(&network.hosts.gates, &network.flows),
             peak_packets: 0,
         }
     }

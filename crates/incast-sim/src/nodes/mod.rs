@@ -18,6 +18,7 @@ mod ends;
 mod faults;
 mod guards;
 mod host;
+mod in_order;
 mod lane;
 mod mail;
 mod map;
@@ -47,6 +48,7 @@ use crate::plan::Network;
 use actions::Actions;
 use books::Books;
 pub use cut::Cut;
+use in_order::Queue;
 use partitions::Partitions;
 use plan::{Layout, Plan};
 pub(crate) use plan::{MAX_NICS, MAX_PORTS};
@@ -66,6 +68,9 @@ pub(crate) struct Nodes {
     actions: Actions,
     /// First flow not known to complete in this window or before.
     completing: FlowId,
+    /// Flow without which the last window could have been the last one.
+    blocking: FlowId,
+    queue: Queue,
 }
 
 impl Nodes {
@@ -85,6 +90,8 @@ impl Nodes {
             actions: Actions::new(&network),
             books: Books::new(&network),
             completing: FlowId(0),
+            blocking: FlowId::NONE,
+            queue: Queue::new(layout.spots.len()),
             network: Arc::new(network),
             layout: Arc::new(layout),
             partitions,

@@ -89,11 +89,22 @@ pub(super) struct RunProgress {
     pub(super) moved: u64,
 }
 
+/// A gate of a round has no pending flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Begin {
+    pub(super) now: u64,
+    pub(super) gate: u32,
+    /// If true, other hosts' gates may have decided about the round.
+    pub(super) asked: bool,
+}
+
 /// Messages to other nodes that are not packets.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Ends for gates across hosts.
     pub(super) ends: Vec<(u64, FlowId, End)>,
+    /// Of gates of one host.
+    pub(super) begins: Vec<Begin>,
     /// Turns at other hosts.
     pub(super) turns: Vec<(FlowId, u64)>,
     /// Last packet received by VM; empty unless hypervisors read it.
@@ -104,7 +115,7 @@ pub(super) struct Shared {
 
 impl Shared {
     fn new(vms: usize) -> Self {
-        Self { ends: Vec::new(), turns: Vec::new(), heard: vec![0; vms], isolated: u64::MAX }
+        Self { ends: Vec::new(), begins: Vec::new(), turns: Vec::new(), heard: vec![0; vms], isolated: u64::MAX }
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Task {
     /// Windows to pass over before the one to enter; `None` if entered.
     pub(super) ahead: Option<u8>,
     pub(super) end: u64,
+    /// If true, hosts wait for [`super::Nodes::run_hosts_in_order`].
+    pub(super) without_hosts: bool,
     /// Nodes are woken for their next events, which are in later windows.
     pub(super) wakes: bool,
 }
@@ -127,6 +129,9 @@ impl Partition {
         if let Some(ahead) = task.ahead {
             self.enter(ahead);
         }
+        if task.without_hosts {
+            return self.run_switches(plan, task);
+        }
         match task.run {
             PLAIN => self.run_awake::<PLAIN>(plan, task),
             TELEMETRY => self.run_awake::<TELEMETRY>(plan, task),
@@ -141,6 +146,18 @@ impl Partition {
         for &member in &awake {
             let next = self.run_one::<RUN>(plan, member, end);
             if next < never {
+                self.out.calendar.wake(member, next);
+            }
+        }
+        self.awake = awake;
+    }
+
+    fn run_switches(&mut self, plan: Plan<'_>, Task { end, wakes, .. }: Task) {
+        let awake = std::mem::take(&mut self.awake);
+        for &member in &awake {
+            let Place::Switch(place) = self.places[member] else { continue };
+            let next = self.switches[place as usize].run::<ANY>(plan, &mut self.out, member, end);
+            if wakes && next != u64::MAX {
                 self.out.calendar.wake(member, next);
             }
         }

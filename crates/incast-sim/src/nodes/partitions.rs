@@ -91,6 +91,11 @@ impl Partitions {
         self.all.iter().flat_map(|one| one.awake.iter().map(|&member| one.nodes[member])).collect()
     }
 
+    /// A sleeping node takes part in the window.
+    pub(super) fn rouse(&mut self, spot: Spot) {
+        self.at(spot).awake.push(spot.member);
+    }
+
     pub(super) fn at(&mut self, spot: Spot) -> &mut Partition {
         &mut self.all[spot.partition as usize]
     }

@@ -107,6 +107,8 @@ pub(super) struct Layout {
     /// By host: gates of flows that it sends; empty without gates, and if a gate waits for several hosts.
     pub(super) gates: IdVec<HostId, Vec<u32>>,
     /// If true, hosts depend on each other within a window: the order of their events matters.
+    pub(super) hosts_in_order: bool,
+    /// If true, all events are handled in global order (to compare with).
     pub(super) one_by_one: bool,
     /// If true, hypervisors see which VMs on their server receive.
     pub(super) neighbours: bool,
@@ -178,7 +180,8 @@ impl Layout {
         let layout = Self {
             gates,
             window: order.window,
-            one_by_one: order.one_by_one,
+            hosts_in_order: order.hosts_in_order,
+            one_by_one: false,
             neighbours: order.neighbours,
             hosts_apart: network.ports.numbered().any(|(port, state)| state.at_host && ports[port].far.is_away()),
             ports,

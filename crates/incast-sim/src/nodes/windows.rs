@@ -1,18 +1,15 @@
-//! Windows, and event by event where the order between nodes matters.
+//! Windows.
 
-use incast_model::fabric::NodeId;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use super::Nodes;
 use super::actions::Due;
 use super::host::Hosts;
 use super::out::RunProgress;
-use super::partition::{NodeMut, Task};
+use super::partition::Task;
 use super::plan::Plan;
 use crate::deadlock::deadlock;
-use crate::kernel::{Event, Id, IdVec, Target};
+use crate::kernel::{FlowId, Id};
 use crate::outcome::Outcome;
 use crate::progress::{Halt, Limits, Progress};
 
@@ -32,43 +29,6 @@ pub(super) struct Watch<'a> {
 impl<'a> Watch<'a> {
     pub(super) const fn new(limits: Limits, observe: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Self {
         Self { limits, observe, next_call: STRIDE, windows: 0 }
-    }
-}
-
-/// Next events of nodes before a time, in global order.
-struct Queue {
-    end: u64,
-    heap: BinaryHeap<Reverse<(Event, NodeId)>>,
-    /// By node: its entry that counts.
-    of_node: IdVec<NodeId, Option<Event>>,
-}
-
-impl Queue {
-    fn new(nodes: usize, end: u64) -> Self {
-        Self { end, heap: BinaryHeap::new(), of_node: vec![None; nodes].into() }
-    }
-
-    fn push(&mut self, event: Option<Event>, node: NodeId) {
-        let event = event.filter(|event| event.time < self.end);
-        self.of_node[node] = event;
-        self.heap.extend(event.map(|event| Reverse((event, node))));
-    }
-
-    fn first(&mut self) -> u64 {
-        while let Some(&Reverse((event, node))) = self.heap.peek() {
-            if self.of_node[node] == Some(event) {
-                return event.time;
-            }
-            self.heap.pop();
-        }
-        u64::MAX
-    }
-
-    fn pop(&mut self) -> Option<(Event, NodeId)> {
-        self.first();
-        let Reverse((event, node)) = self.heap.pop()?;
-        self.of_node[node] = None;
-        Some((event, node))
     }
 }
 
@@ -120,7 +80,8 @@ impl Nodes {
             let halt = if self.layout.one_by_one || still || end > limits.horizon || self.may_end(end) {
                 self.event_by_event(&limits, end)
             } else {
-                self.window(&limits, (begin, end))
+                let in_order = self.layout.hosts_in_order || self.books.gates.may_be_asked(end);
+                self.window(&limits, (begin, end), in_order)
             };
             self.note_peak();
             if let Some(halt) = halt.or_else(|| self.stops(&mut watch, end)) {
@@ -157,7 +118,7 @@ impl Nodes {
     }
 
     /// True if all flows have ended at their senders and, if some end by arrivals, no packet is left.
-    fn is_over(&self, progress: &RunProgress) -> bool {
+    pub(super) fn is_over(&self, progress: &RunProgress) -> bool {
         progress.done == self.books.gates.flows
             && (progress.live == 0 || !self.network.hosts.transports.of_flows.ends_by_arrivals)
     }
@@ -198,38 +159,60 @@ impl Nodes {
         self.act(due, limits)
     }
 
-    /// True if all flows may complete before `end`.
+    /// True if all flows may complete, or be cancelled, before `end`.
     ///
     /// A flow completes with the ACK of its last byte, which is on the wire when the window begins. A flow that passes
     /// completes in this window and is never checked again.
     fn may_end(&mut self, end: u64) -> bool {
-        let flows = &self.network.flows.flows;
-        while let Some(flow) = flows.get(self.completing.index()) {
-            let own = self.layout.at_src[self.completing];
-            let plan = Plan { layout: &self.layout, network: &self.network };
-            let cancelled = self.books.gates.is_cancelled(self.completing);
-            if self.layout.hosts_apart && self.partitions.host(flow.src).awaits_completion(own) {
-                self.partitions.open_mail_for(flow.src, &self.layout, self.run);
-            }
-            let (host, out) = self.partitions.host_and_out(flow.src);
-            if !cancelled && !host.completes_before(plan, out, own, end) {
+        let flows = self.network.flows.flows.len();
+        let late = self.books.gates.may_call_off(end);
+        if late
+            && self.blocking != FlowId::NONE
+            && self.outlasts(self.blocking, end)
+            && !self.waits_at_gate(self.blocking)
+        {
+            return false;
+        }
+        let (mut flow, mut passed) = (self.completing, true);
+        while flow.index() < flows {
+            let outlasts = self.outlasts(flow, end);
+            if outlasts && !(late && self.waits_at_gate(flow)) {
+                self.blocking = flow;
                 return false;
             }
-            self.completing.0 += 1;
+            passed &= !outlasts;
+            flow.0 += 1;
+            if passed {
+                self.completing = flow;
+            }
         }
         true
     }
 
-    /// Handles all events before `end`, in any order of nodes. Actions and deadlock searches cut the window; searches come
-    /// first.
-    fn window(&mut self, limits: &Limits, (begin, end): (u64, u64)) -> Option<Halt> {
+    fn outlasts(&mut self, flow: FlowId, end: u64) -> bool {
+        let (own, src) = (self.layout.at_src[flow], self.network.flow(flow).src);
+        if self.layout.hosts_apart && self.partitions.host(src).awaits_completion(own) {
+            self.partitions.open_mail_for(src, &self.layout, self.run);
+        }
+        let plan = Plan { layout: &self.layout, network: &self.network };
+        let (host, out) = self.partitions.host_and_out(src);
+        !self.books.gates.is_cancelled(flow) && !host.completes_before(plan, out, own, end)
+    }
+
+    fn waits_at_gate(&self, flow: FlowId) -> bool {
+        self.partitions.host(self.network.flow(flow).src).flows.waits_at_gate(self.layout.at_src[flow])
+    }
+
+    /// Handles all events before `end`, in any order of nodes, or of switches alone (`in_order`). Actions and deadlock searches
+    /// cut the window; searches come first.
+    fn window(&mut self, limits: &Limits, (begin, end): (u64, u64), in_order: bool) -> Option<Halt> {
         loop {
             let (look, due) = (self.books.detector.next, self.next_action());
             if look.min(due.time) >= end {
                 break;
             }
             let cut = if look <= due.time { look.max(begin) } else { due.cut() };
-            self.run_awake(cut, false);
+            self.run_awake(cut, false, in_order);
             self.settle();
             self.open_gates();
             if look <= due.time {
@@ -249,87 +232,26 @@ impl Nodes {
                 self.partitions.wake_all();
             }
         }
-        self.run_awake(end, true);
+        self.run_awake(end, true, in_order);
         self.open_gates();
         self.record();
         None
     }
 
-    fn run_awake(&mut self, end: u64, wakes: bool) {
-        let task = Task { run: self.run, ahead: None, end, wakes };
+    fn run_awake(&mut self, end: u64, wakes: bool, in_order: bool) {
+        let task = Task { run: self.run, ahead: None, end, without_hosts: in_order, wakes };
         self.partitions.run(&self.layout, &self.network, task);
+        if in_order {
+            self.run_hosts_in_order(end, wakes);
+        }
     }
 
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.partitions.settle(&self.layout, self.run);
     }
 
     pub(super) fn note_peak(&mut self) {
         self.books.peak_packets = self.books.peak_packets.max(self.partitions.progress().live as u64);
-    }
-
-    /// Handles events before `end` in global order; `Some` if the run ends. Packets sent here arrive later, so a node's events
-    /// depend only on its own.
-    fn event_by_event(&mut self, limits: &Limits, end: u64) -> Option<Halt> {
-        self.settle();
-        let mut queue = Queue::new(self.layout.spots.len(), end);
-        let mut awake = self.partitions.awake();
-        awake.iter().for_each(|&node| queue.push(self.next_of(node), node));
-        loop {
-            let due = self.next_action();
-            if due.time < end && due.cut() <= queue.first() {
-                if let Some(halt) = self.act_in_time(due, limits) {
-                    return Some(halt);
-                }
-                if due.action.changes_nodes() {
-                    awake = self.layout.spots.ids().collect();
-                    awake.iter().for_each(|&node| queue.push(self.next_of(node), node));
-                }
-                continue;
-            }
-            let Some((event, node)) = queue.pop() else { break };
-            let time = event.time;
-            if time > limits.horizon {
-                self.books.now = limits.horizon;
-                return Some(Halt::Horizon);
-            }
-            if time >= self.books.detector.next {
-                self.look_for_deadlocks(time);
-            }
-            self.books.now = time;
-            self.step_node(node, event);
-            self.note_peak();
-            let mut woken = self.pass_ends();
-            woken.extend(self.give_turns());
-            for (other, start) in woken {
-                if start >= end {
-                    self.wake(other, start);
-                } else if other != node {
-                    queue.push(self.next_of(other), other);
-                    awake.push(other);
-                }
-            }
-            let progress = self.partitions.progress();
-            if self.is_over(&progress) {
-                return Some(Halt::Finished);
-            }
-            queue.push(self.next_of(node), node);
-            let still = matches!(event.target(), Target::Timer(_)) && time - progress.moved > limits.stall;
-            if still && self.is_stuck() {
-                return Some(Halt::Idle);
-            }
-        }
-        for &node in &awake {
-            let plan = Plan { layout: &self.layout, network: &self.network };
-            if let (NodeMut::Switch(switch), out) = self.partitions.node_mut(self.layout.spots[node]) {
-                switch.pass(plan, out, end);
-            }
-            if let Some(next) = self.next_of(node) {
-                self.wake(node, next.time);
-            }
-        }
-        self.record();
-        None
     }
 
     pub(super) fn look_for_deadlocks(&mut self, until: u64) {

@@ -2,8 +2,7 @@
 
 use incast_model::flow::FlowSet;
 
-/// True if, for every gate, one host sends all flows behind it and sees all ends that it waits for. False with rounds, which
-/// other hosts can cancel.
+/// True if, for every gate, one host sends all flows behind it and sees all ends that it waits for.
 pub(super) fn gates_are_local(flows: &FlowSet) -> bool {
     flows.gates.iter().all(|gate| {
         let mut hosts = gate.starts.iter().map(|&flow| flows.flows[flow as usize].src);
@@ -12,7 +11,7 @@ pub(super) fn gates_are_local(flows: &FlowSet) -> bool {
             let flow = &flows.flows[flow as usize];
             Some(flow.src) == host || Some(flow.dst) == host && flow.until.is_none()
         };
-        gate.round.is_none() && hosts.all(|other| Some(other) == host) && gate.waits_for.iter().all(|&flow| sees(flow))
+        hosts.all(|other| Some(other) == host) && gate.waits_for.iter().all(|&flow| sees(flow))
     })
 }
 
@@ -61,8 +60,5 @@ mod tests {
         let mut backlogged = flows(&pairs, &[(&[0], &[1, 2])]);
         backlogged.flows[0].until = Some(Time::us(1));
         assert!(!gates_are_local(&backlogged), "host 1 does not see when flow 0 ends");
-        let mut round = flows(&pairs, &[(&[0], &[1])]);
-        round.gates[0].round = Some(0);
-        assert!(!gates_are_local(&round), "a round can be cancelled by other hosts");
     }
 }

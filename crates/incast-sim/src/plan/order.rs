@@ -21,8 +21,6 @@ pub enum Uncut {
     Ideal,
     /// Hypervisor `edge_only`.
     EdgeOnly,
-    /// Rounds of flows that end together.
-    Rounds,
     /// Flows start sooner than a window after other hosts' flows end.
     Gate {
         /// From the ends to the start.
@@ -51,10 +49,6 @@ impl fmt::Display for Uncut {
                 "hypervisor edge_only reads what the other VMs of its server receive; \
                  elasticswitch, seawall and reservation use more",
             ),
-            Self::Rounds => f.write_str(
-                "at the `end` of a workload entry all its hosts stop together; \
-                 write `iterations` in its place to use more",
-            ),
             Self::Gate { delay, window } => write!(
                 f,
                 "flows start {delay:#} after flows of other hosts end; \
@@ -71,7 +65,7 @@ pub(crate) struct Order {
     /// that causes it.
     pub(crate) window: u64,
     /// If true, hosts depend on each other within a window: the order of their events matters.
-    pub(crate) one_by_one: bool,
+    pub(crate) hosts_in_order: bool,
     /// If true, hypervisors see which VMs on their server receive.
     pub(crate) neighbours: bool,
     /// True if there are gates, and each concerns one host alone.
@@ -94,13 +88,12 @@ impl Order {
         let reasons = [
             ideal.then_some(Uncut::Ideal),
             neighbours.then_some(Uncut::EdgeOnly),
-            (!flows.rounds.is_empty()).then_some(Uncut::Rounds),
             (soonest < window).then_some(Uncut::Gate { delay: Time(soonest), window: Time(window) }),
         ];
         let reason = reasons.into_iter().flatten().next();
         Self {
             window,
-            one_by_one: reason.is_some(),
+            hosts_in_order: reason.is_some(),
             neighbours,
             gates_are_local: local,
             uncut: ns3.then_some(Uncut::Ns3).or(reason),

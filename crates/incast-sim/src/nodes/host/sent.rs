@@ -91,6 +91,12 @@ impl SentFlows {
         }
     }
 
+    /// Behind a gate that has not opened, or has not started since.
+    pub(in crate::nodes) fn waits_at_gate(&self, own: SentId) -> bool {
+        let held = self.gates.as_ref().is_some_and(|gates| gates.held[own]);
+        held && self.progress[own].start.is_none()
+    }
+
     pub(in crate::nodes) fn has_starts(&self) -> bool {
         self.next.index() < self.ids.len() || self.gates.as_ref().is_some_and(|gates| !gates.coming.is_empty())
     }
@@ -112,7 +118,8 @@ impl SentFlows {
             if plan.layout.gates.is_empty() {
                 out.shared.ends.push((now, self.ids[own], End::Acked));
             } else {
-                gates.acked(own, now, |own| plan.network.flow(self.ids[own]).start.0);
+                let earliest = |own| plan.network.flow(self.ids[own]).start.0;
+                gates.acked(own, now, earliest, &mut out.shared.begins);
             }
         }
     }
@@ -128,7 +135,8 @@ impl SentFlows {
             if plan.layout.gates.is_empty() {
                 out.shared.ends.push((now, plan.layout.received[host][own], End::Delivered));
             } else {
-                gates.delivered(own, now, |own| plan.network.flow(self.ids[own]).start.0);
+                let earliest = |own| plan.network.flow(self.ids[own]).start.0;
+                gates.delivered(own, now, earliest, &mut out.shared.begins);
             }
         }
     }

@@ -194,6 +194,9 @@ impl Host {
         let Some(transports) = &self.transports else { return false };
         let flow = plan.network.flow(self.flows.ids[own]);
         let stops = flow.until.is_some_and(|until| until.0 < end);
+        if flow.until.is_some() && !stops {
+            return false;
+        }
         if self.flows.progress[own].start.is_none() {
             return flow.start.0 < end && (stops || transports.endpoints.may_end_at_start(own));
         }

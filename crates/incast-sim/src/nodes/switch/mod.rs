@@ -124,11 +124,12 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
         let (rank, number) = (self.settings.port_rank, |port| Target::Port(self.ports[port].number));
         let free = self.clock.next_port().map(|(time, port)| Event::new(time, rank, number(port)));
-        let arrivals = plan
-            .layout
-            .lines(self.node, self.ports.len())
-            .map(|line| Event::new(out.wires[line].first(), 0, Target::Arrival(out.inward[line])));
-        free.into_iter().chain(arrivals.filter(|event| event.time != u64::MAX)).min()
+        // Of equal times, the first line is that of the lowest port.
+        let lines = plan.layout.lines(self.node, self.ports.len());
+        let arrival = lines.map(|line| (out.wires[line].first(), line)).min_by_key(|&(time, _)| time);
+        let arrival = arrival.filter(|&(time, _)| time != u64::MAX);
+        let arrival = arrival.map(|(time, line)| Event::new(time, 0, Target::Arrival(out.inward[line])));
+        free.into_iter().chain(arrival).min()
     }
 
     pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
