@@ -83,6 +83,14 @@ def test_without_axes_every_scheme_is_a_run(tmp_path: Path) -> None:
     assert cells(planned(tmp_path, "")) == [("DCQCN",), ("HPCC",)]
 
 
+def test_runs_with_rdma_and_with_other_transports_have_one_ideal_time(tmp_path: Path) -> None:
+    write(tmp_path, SMALL + '[scheme.TCP]\ntransport = "tcp"\n')
+    file = write(tmp_path, HEAD + SEEDS + "[scale.rdma]\nschemes = ['DCQCN', 'HPCC']\n", "sweep.toml")
+    for scale, ideal in ((None, "exact"), ("rdma", "hpcc")):
+        trees = (json.loads(run.tree) for run in sweep.read(file, scale=scale).runs)
+        assert {tree["measure"]["ideal"] for tree in trees} == {ideal}
+
+
 def test_skip_and_schemes(tmp_path: Path) -> None:
     skip = "skip = [{ load = 0.2, seed = 1 }, { load = 0.4, seed = [1, 2], scheme = 'HPCC' }]\n"
     assert cells(planned(tmp_path, skip + LOADS + SEEDS)) == [

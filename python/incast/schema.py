@@ -4587,6 +4587,16 @@ class ScenarioPackets(Tree):
     """
 
 
+Ideal: TypeAlias = Literal["hpcc", "exact"]
+"""Ideal completion time of a flow: slowdown = completion time / ideal time.
+
+`hpcc`: HPCC evaluation: base RTT plus payload and basic headers at the slowest link; exact if schemes of the
+scenario or sweep have other transports than RDMA.
+
+`exact`: The flow alone on its path, in its real packets: slowdowns are 1 or more.
+"""
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class MeasureParams(Tree):
     """Recorded data.
@@ -4606,6 +4616,7 @@ class MeasureParams(Tree):
         max_drops: Maximum number of recorded drops; counters are always kept. Default 100000 (our choice).
         fingerprint: If true, computes fingerprints: equal for runs with equal events and packets. Default false
             (our choice).
+        ideal: Ideal completion time of slowdowns. Default hpcc.
 
     """
 
@@ -4642,6 +4653,9 @@ class MeasureParams(Tree):
 
     fingerprint: bool | None = None
     """If true, computes fingerprints: equal for runs with equal events and packets. Default false (our choice)."""
+
+    ideal: Ideal | None = None
+    """Ideal completion time of slowdowns. Default hpcc."""
 
 
 Arithmetic: TypeAlias = Literal["exact", "ns3"]

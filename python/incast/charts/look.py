@@ -167,8 +167,8 @@ def rounded_log(labels: str) -> str:
 LOG = rounded_log(NUMBER)
 """Labels of a logarithmic axis of plain numbers."""
 IDEAL = (
-    "ideal completion time (HPCC's: base RTT + payload and basic headers at the slowest link; in scenarios with other "
-    "transports than RDMA the exact time of the flow alone)"
+    "ideal completion time (HPCC's: base RTT + payload and basic headers at the slowest link; with other transports "
+    "than RDMA, or `measure.ideal = \"exact\"`, the exact time of the flow alone)"
 )
 """Reference of slowdowns."""
 

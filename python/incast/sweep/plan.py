@@ -9,7 +9,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -25,6 +25,8 @@ from incast.sweep.text import label, shown
 
 KEY_DIGITS = 16
 """Hexadecimal digits of a run's key: two of a million runs have the same one with probability 3e-8."""
+CARRIERS = ("control", "transport")
+"""Fields of schemes with RDMA, and with other transports; each also `_by_label`."""
 SCHEME = "scheme"
 """The column of schemes, which every table has."""
 MOST_COMBINATIONS = 1_000_000
@@ -220,7 +222,7 @@ class _Reader:
         self.check_axes(axes)
         self.check_overrides(axes)
         scenario = self.scenario()
-        runs = tuple(self.runs(scenario, axes))
+        runs = _comparable(list(self.runs(scenario, axes)))
         if not runs:
             raise ScenarioError(f"{self.path}: no runs: all are skipped")
         paths = {name: axis.path for name, axis in zip(self.names, self.file.vary, strict=True)}
@@ -406,6 +408,19 @@ class _Reader:
                         raise self.document.unknown(f"{at}[{index}]", "scheme", name, there)
                 return wanted
         return there
+
+
+def _comparable(runs: list[Planned]) -> tuple[Planned, ...]:
+    """The runs; if some have RDMA and some other transports, with the exact ideal time, as in one scenario with both."""
+    schemes = [json.loads(run.tree)["scheme"][run.scheme] for run in runs]
+    if not all(any(f"{kind}{by}" in each for each in schemes for by in ("", "_by_label")) for kind in CARRIERS):
+        return tuple(runs)
+    exact = []
+    for run in runs:
+        tree = json.loads(run.tree)
+        tree["measure"]["ideal"] = "exact"
+        exact.append(replace(run, tree=json.dumps(tree)))
+    return tuple(exact)
 
 
 def _common(values: list[Value]) -> Callable[[Value], Value]:

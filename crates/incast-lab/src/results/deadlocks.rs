@@ -79,8 +79,8 @@ fn rounded(time: Time) -> String {
 pub(super) fn path(cycle: &[QueueManifest]) -> String {
     let several = cycle.windows(2).any(|pair| pair[0].priority != pair[1].priority);
     let link = |at: &QueueManifest| match several {
-        true => format!("{}->{} (priority {})", at.node, at.peer, at.priority),
-        false => format!("{}->{}", at.node, at.peer),
+        true => format!("{} to {} (priority {})", at.node, at.peer, at.priority),
+        false => format!("{} to {}", at.node, at.peer),
     };
     cycle.iter().map(link).collect::<Vec<_>>().join(", ")
 }

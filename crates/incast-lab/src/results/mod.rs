@@ -26,6 +26,7 @@ pub use catalogue::{ResultsCatalogue, StopEntry, TableEntry, results_catalogue};
 pub use columns::{Column, Kind};
 pub use deadlocks::{DeadlockManifest, QueueManifest};
 pub use error::{Damage, ResultsError};
+pub use incast_sim::measure::Ideal;
 pub use labels::{Label, Labels};
 pub use manifest::{
     CutOffManifest, FORMAT, FabricCounts, FingerprintManifest, Machine, Manifest, SchemeManifest, StopManifest,
@@ -33,6 +34,6 @@ pub use manifest::{
 };
 pub use read::{Results, TableReader, read_table};
 pub use simulate::{RunProgress, SchemeProgress, SchemeRun, SchemeState, simulate};
-pub use slowdown::{Finished, Ideal, SlowdownOptions, SlowdownRow, SlowdownTable, slowdown_bins, slowdown_text};
+pub use slowdown::{Finished, SlowdownOptions, SlowdownRow, SlowdownTable, slowdown_bins, slowdown_text};
 pub use tables::{Condition, TABLES, TableSpec};
 pub use write::{RunOptions, RunReport, run, write};

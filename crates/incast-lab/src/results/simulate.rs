@@ -10,6 +10,7 @@ use cpu_time::ThreadTime;
 use incast_model::caught::message;
 use incast_model::field::FieldError;
 use incast_model::memory::Memory;
+use incast_sim::measure::Ideal;
 use incast_sim::outcome::Stop;
 use incast_sim::{Carrier, Outcome, Progress, Simulation, ValidSetup};
 
@@ -139,13 +140,14 @@ pub(super) fn simulate_with(
     }
 }
 
-/// With RDMA and other transports in one scenario, slowdowns of both refer to the exact ideal time: HPCC's formula, which
-/// applies to RDMA alone, is longer for short flows.
+/// Slowdowns of all schemes refer to the exact ideal time if one asks for it, and with RDMA and other transports: HPCC's
+/// formula, which applies to RDMA alone, is longer for short flows.
 fn comparable(prepared: &Prepared, mut runs: Vec<SchemeRun>) -> Vec<SchemeRun> {
     let mut carriers = prepared.schemes.iter().flat_map(|scheme| &scheme.setup.carriers);
-    if carriers.clone().any(|one| matches!(one, Carrier::Rdma(_)))
-        && carriers.any(|one| matches!(one, Carrier::Transport(_)))
-    {
+    let mixed = carriers.clone().any(|one| matches!(one, Carrier::Rdma(_)))
+        && carriers.any(|one| matches!(one, Carrier::Transport(_)));
+    let asked = prepared.schemes.iter().any(|scheme| scheme.setup.params.measure.ideal == Ideal::Exact);
+    if mixed || asked {
         for flow in runs.iter_mut().flat_map(|run| &mut run.outcome.flows) {
             flow.ideal_hpcc = flow.ideal_exact;
         }

@@ -7,23 +7,13 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use incast_model::flow::FlowSet;
 use incast_model::units::Bytes;
+use incast_sim::measure::Ideal;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::ResultsError;
 use super::read::Results;
 use super::simulate::SchemeRun;
-
-/// Reference time of a slowdown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ideal {
-    /// HPCC evaluation: base RTT plus payload and basic headers at the slowest link.
-    #[default]
-    Hpcc,
-    /// The flow alone on its path, in its real packets: slowdowns are 1 or more.
-    Exact,
-}
 
 /// Options of slowdown tables. Defaults follow the HPCC authors' script (`fct_analysis.py`, commit 9f4be2a), which however
 /// omits the largest flow (last line of its sorted input) and cuts bins at equal counts, even within one size.

@@ -128,6 +128,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("measure.deadlock_every", If(|facts| facts.pauses())),
     ("measure.max_drops", Always),
     ("measure.fingerprint", Always),
+    ("measure.ideal", Always),
     ("simulation.arithmetic", Always),
     ("simulation.horizon", Always),
     ("simulation.max_events", Always),

@@ -229,15 +229,18 @@ fn off_the_mean(spec: &WorkloadSpec, index: usize, base_dir: &Path, flows: &Flow
     let (pattern_name, pattern) = spec.pattern(&path).ok()?;
     let nominal = pattern.mean_size(base_dir)?;
     let label = flows.labels.iter().position(|label| Some(label.as_str()) == spec.name())?;
-    let sizes = || flows.flows.iter().filter(|flow| usize::from(flow.label) == label).map(|flow| flow.size.0 as f64);
-    let count = sizes().count();
-    let realised = sizes().sum::<f64>() / count as f64;
+    // Queue pairs share a message.
+    let messages = flows.messages().map(|part| &flows.flows[part.start as usize..part.end as usize]);
+    let own = messages.filter(|message| usize::from(message[0].label) == label);
+    let sizes: Vec<f64> = own.map(|message| message.iter().map(|flow| flow.size.0 as f64).sum()).collect();
+    let (count, units) = (sizes.len(), if flows.messages.is_empty() { "flows" } else { "messages" });
+    let realised = sizes.iter().sum::<f64>() / count as f64;
     let ratio = realised / nominal;
     let deviation = (ratio - 1.0).abs();
     (deviation > TOLERATED).then(|| WorkloadWarning {
         field: format!("{path}.{pattern_name}"),
         message: format!(
-            "the mean size of its {count} flows is {:#}, {ratio:.2} times that of the distribution ({:#}), \
+            "the mean size of its {count} {units} is {:#}, {ratio:.2} times that of the distribution ({:#}), \
              and so is the load: a longer duration has more of the tail{}",
             Bytes(round3(realised as u64)),
             Bytes(round3(nominal as u64)),
@@ -457,6 +460,10 @@ mod tests {
                 Time(ceil3(longer.0)),
             )
         );
+        let split: Vec<_> = specs.iter().map(|spec| WorkloadSpec { qps: 2, ..spec.clone() }).collect();
+        let flows = all(&split, &fabric, 1).unwrap();
+        let [same] = &warnings(&split, &fabric, Path::new("."), &flows, None)[..] else { panic!("a warning") };
+        assert_eq!(same.to_string(), warning.to_string().replace(" flows is", " messages is"));
         specs.push(specs[0].clone());
         assert_eq!(found(&specs), [], "flows of two entries cannot be told apart");
     }

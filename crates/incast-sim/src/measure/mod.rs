@@ -15,6 +15,18 @@ pub(crate) use fingerprint::{OnWire, Prints};
 pub(crate) use histogram::Lengths;
 pub use waits::Waits;
 
+/// Ideal completion time of a flow: slowdown = completion time / ideal time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ideal {
+    /// HPCC evaluation: base RTT plus payload and basic headers at the slowest link; exact if schemes of the scenario or
+    /// sweep have other transports than RDMA.
+    #[default]
+    Hpcc,
+    /// The flow alone on its path, in its real packets: slowdowns are 1 or more.
+    Exact,
+}
+
 /// Recorded data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -43,6 +55,8 @@ pub struct MeasureParams {
     pub max_drops: u64,
     /// If true, computes fingerprints: equal for runs with equal events and packets. Default false (our choice).
     pub fingerprint: bool,
+    /// Ideal completion time of slowdowns. Default hpcc.
+    pub ideal: Ideal,
 }
 
 impl Default for MeasureParams {
@@ -58,6 +72,7 @@ impl Default for MeasureParams {
             deadlock_every: Time::us(100),
             max_drops: 100_000,
             fingerprint: false,
+            ideal: Ideal::Hpcc,
         }
     }
 }

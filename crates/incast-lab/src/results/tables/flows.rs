@@ -121,7 +121,7 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
         ps(
             "ideal_hpcc_ps",
             "ideal time of the HPCC evaluation: base RTT plus payload and basic headers at the slowest link's rate; no lower \
-             bound; in scenarios with other transports than RDMA `ideal_exact_ps`",
+             bound; `ideal_exact_ps` with other transports than RDMA, or `measure.ideal = \"exact\"`",
             |row| row.result().ideal_hpcc,
         ),
         ps("ideal_exact_ps", "time of the flow alone on its path, in its real packets; a lower bound", |row| {

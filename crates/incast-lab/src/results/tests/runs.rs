@@ -60,7 +60,7 @@ fn stops_name_who_is_concerned() {
     let text = |stop| StopManifest::of(&stop, &prepared.fabric);
     let queue = |port| QueueRef { port: PortId(port), priority: 3 };
     let stop = text(Stop::Deadlock { cycle: vec![queue(6), queue(5)], unfinished: 2 });
-    assert_eq!(stop.text, "deadlock: 2 paused queues wait for each other: s0->h1, s0->h0; 2 flows are incomplete");
+    assert_eq!(stop.text, "deadlock: 2 paused queues wait for each other: s0 to h1, s0 to h0; 2 flows are incomplete");
     assert_eq!((stop.cycle[0].node.as_str(), stop.cycle[0].peer.as_str()), ("s0", "h1"));
     let stop = text(Stop::Stalled { flows: vec![3, 4], unfinished: 2 });
     assert_eq!(stop.text, "stalled: no packet can move; 2 flows are incomplete (first: 3, 4)");

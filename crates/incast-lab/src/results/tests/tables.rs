@@ -173,6 +173,7 @@ fn rdma_and_other_transports_have_one_ideal_time() {
     };
     assert!(differ(rdma));
     assert!(!differ(&format!("{rdma}[scheme.pFabric]\ntransport = \"pfabric\"\n")));
+    assert!(!differ(&format!("{rdma}[measure]\nideal = \"exact\"\n")));
 }
 
 #[test]
