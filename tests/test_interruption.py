@@ -14,6 +14,16 @@ import pytest
 from conftest import LONG, SMALL, Command, Start, environment, processor_s, stop, wait_until, write
 
 
+HUGE = """\
+[fabric.fat_tree]
+k = 64
+[[workload]]
+poisson = { load = 0.3, sizes = "fb_hadoop", duration = "100us" }
+[scheme.DCQCN]
+control = "dcqcn"
+"""
+
+
 def left_behind(folder: Path) -> list[str]:
     """Files of a folder other than the scenario, at any depth."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != "scenario.toml")
@@ -28,6 +38,19 @@ def test_ended_by_a_signal(start: Start, tmp_path: Path, number: signal.Signals)
     assert code == 128 + number
     assert "interrupted" in errors
     assert "Traceback" not in errors
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize("arguments", [("show",), ("run", "-o", "out")])
+def test_a_large_scenario_is_left_before_it_is_built(start: Start, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    write(tmp_path, HUGE)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process = start(arguments[0], "scenario.toml", *arguments[1:])
+    wait_until(lambda: processor_s(process.pid) > 2)
+    code, errors = stop(process, signal.SIGINT)
+    assert (code, errors.strip()) == (130, "error: interrupted; nothing was written")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime < 20, "the whole takes a minute"
     assert left_behind(tmp_path) == []
 
 

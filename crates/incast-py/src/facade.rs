@@ -193,6 +193,11 @@ impl Scenario {
         Ok(Loaded::from_value(tree, base, &[])?.into())
     }
 
+    /// Makes fabric, flows and setups.
+    pub(crate) fn prepare(&self) -> Result<(), Failure> {
+        self.prepared().map(drop)
+    }
+
     fn prepared(&self) -> Result<&Prepared, Failure> {
         if let Some(prepared) = self.prepared.get() {
             return Ok(prepared);

@@ -1,6 +1,7 @@
 //! Results folders.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use incast_lab::results::SlowdownTable;
 use pyo3::exceptions::PyRuntimeError;
@@ -14,11 +15,23 @@ use crate::{facade, slowdown};
 /// A results folder on disk.
 #[pyclass(frozen, module = "incast._core")]
 #[derive(Debug)]
-pub(crate) struct Folder(facade::Folder);
+pub(crate) struct Folder(Arc<facade::Folder>);
 
 impl From<facade::Folder> for Folder {
     fn from(folder: facade::Folder) -> Self {
-        Self(folder)
+        Self(Arc::new(folder))
+    }
+}
+
+impl Folder {
+    /// As [`detached`].
+    fn detached<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&facade::Folder) -> Result<T, facade::Failure> + Send + 'static,
+    ) -> PyResult<T> {
+        let own = Arc::clone(&self.0);
+        detached(py, move || work(&own))
     }
 }
 
@@ -26,13 +39,13 @@ impl From<facade::Folder> for Folder {
 impl Folder {
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, || facade::Folder::open(&path)).map(Self)
+        detached(py, move || facade::Folder::open(&path)).map(Self::from)
     }
 
     /// Compares every file with the manifest; returns the number of tables, and damaged files with the kind of damage.
     #[staticmethod]
     fn verify(py: Python<'_>, path: PathBuf) -> PyResult<(usize, Vec<(PathBuf, String)>)> {
-        detached(py, || facade::Folder::verify(&path))
+        detached(py, move || facade::Folder::verify(&path))
     }
 
     #[getter]
@@ -51,7 +64,7 @@ impl Folder {
     }
 
     fn scenario(&self, py: Python<'_>) -> PyResult<facade::Scenario> {
-        detached(py, || self.0.scenario())
+        self.detached(py, facade::Folder::scenario)
     }
 
     /// Warnings to check before trusting results.
@@ -63,21 +76,21 @@ impl Folder {
         self.0.tables()
     }
 
-    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
-        detached(py, || self.0.table(name)).map(Table::from)
+    fn table(&self, py: Python<'_>, name: String) -> PyResult<Table> {
+        self.detached(py, move |own| own.table(&name)).map(Table::from)
     }
 
     /// Slowdowns by scheme and flow size; `options`: the lab's, as JSON text. `groups`: names and their labels (none: all);
     /// default: a group per label.
     #[pyo3(signature = (options, groups = None))]
-    fn slowdown(&self, py: Python<'_>, options: &str, groups: Option<Vec<(String, Vec<String>)>>) -> PyResult<Table> {
-        let tables = detached(py, || self.0.slowdown(options, groups))?;
+    fn slowdown(&self, py: Python<'_>, options: String, groups: Option<Vec<(String, Vec<String>)>>) -> PyResult<Table> {
+        let tables = self.detached(py, move |own| own.slowdown(&options, groups))?;
         Ok(slowdown_batches(&tables)?.into())
     }
 
     /// Text with schemes side by side, a block per label.
-    fn slowdown_text(&self, py: Python<'_>, options: &str) -> PyResult<String> {
-        detached(py, || self.0.slowdown_text(options))
+    fn slowdown_text(&self, py: Python<'_>, options: String) -> PyResult<String> {
+        self.detached(py, move |own| own.slowdown_text(&options))
     }
 }
 

@@ -1,17 +1,18 @@
 //! Scenarios: read, checked, shown, run.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use crate::errors::{detached, fault};
+use crate::errors::{detached, fault, unbroken};
 use crate::results::Folder;
 use crate::{facade, run};
 
 /// Checked scenario; immutable.
 #[pyclass(frozen, module = "incast._core")]
 #[derive(Debug)]
-pub(crate) struct Scenario(facade::Scenario);
+pub(crate) struct Scenario(Arc<facade::Scenario>);
 
 impl<'py> IntoPyObject<'py> for facade::Scenario {
     type Target = Scenario;
@@ -19,7 +20,25 @@ impl<'py> IntoPyObject<'py> for facade::Scenario {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        Bound::new(py, Scenario(self))
+        Bound::new(py, Scenario::from(self))
+    }
+}
+
+impl From<facade::Scenario> for Scenario {
+    fn from(scenario: facade::Scenario) -> Self {
+        Self(Arc::new(scenario))
+    }
+}
+
+impl Scenario {
+    /// As [`detached`].
+    fn detached<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&facade::Scenario) -> Result<T, facade::Failure> + Send + 'static,
+    ) -> PyResult<T> {
+        let own = Arc::clone(&self.0);
+        detached(py, move || work(&own))
     }
 }
 
@@ -29,20 +48,20 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (path, overrides = Vec::new()))]
     fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
-        detached(py, || facade::Scenario::load(&path, &overrides)).map(Self)
+        detached(py, move || facade::Scenario::load(&path, &overrides)).map(Self::from)
     }
 
     /// Reads a file for its fabric: workload and schemes may both be missing.
     #[staticmethod]
     #[pyo3(signature = (path, overrides = Vec::new()))]
     fn load_fabric(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
-        detached(py, || facade::Scenario::load_fabric(&path, &overrides)).map(Self)
+        detached(py, move || facade::Scenario::load_fabric(&path, &overrides)).map(Self::from)
     }
 
     /// Checks a scenario from JSON text; relative files start at `base`.
     #[staticmethod]
-    fn from_json(py: Python<'_>, tree: &str, base: PathBuf) -> PyResult<Self> {
-        detached(py, || facade::Scenario::from_json(tree, &base)).map(Self)
+    fn from_json(py: Python<'_>, tree: String, base: PathBuf) -> PyResult<Self> {
+        detached(py, move || facade::Scenario::from_json(&tree, &base)).map(Self::from)
     }
 
     /// Whole scenario with defaults, as `json` or `toml`.
@@ -52,7 +71,7 @@ impl Scenario {
 
     /// SHA-256 of scenario, its files and the build; equal keys have equal results.
     fn key(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || self.0.key())
+        self.detached(py, facade::Scenario::key)
     }
 
     /// Files named by fabric and workload.
@@ -61,18 +80,19 @@ impl Scenario {
     }
 
     /// Summary as `text` or `json`: fabric, flows, schemes, size of the run, warnings.
-    fn summary(&self, py: Python<'_>, format: &str) -> PyResult<String> {
-        detached(py, || self.0.summary(format))
+    fn summary(&self, py: Python<'_>, format: String) -> PyResult<String> {
+        self.detached(py, move |own| own.summary(&format))
     }
 
     /// Warnings to check before trusting results.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        detached(py, || self.0.warnings())
+        self.detached(py, facade::Scenario::warnings)
     }
 
     /// Writes the flows as a trace, CSV or Parquet by the name's ending; returns their number.
     fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<usize> {
-        detached(py, || self.0.write_trace(&path))
+        self.detached(py, facade::Scenario::prepare)?;
+        unbroken(py, || self.0.write_trace(&path))
     }
 
     /// Finds cyclic buffer dependencies; `options`: the lab's, as JSON text; files of paths start at `base`. Returns true if
@@ -120,18 +140,19 @@ impl Scenario {
 
     /// Buffer and ECN thresholds of switch ports, by schemes with equal ones, as JSON text.
     fn thresholds(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || self.0.thresholds())
+        self.detached(py, facade::Scenario::thresholds)
     }
 
     /// Nodes and links as JSON text: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port], …]}`.
     fn fabric(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, || self.0.fabric())
+        self.detached(py, facade::Scenario::fabric)
     }
 
     /// Writes the fabric as `dot` (Graphviz) or `ns3` (topology file); returns notices, one a line.
     #[pyo3(signature = (form, path, overwrite = false))]
     fn write_fabric(&self, py: Python<'_>, form: &str, path: PathBuf, overwrite: bool) -> PyResult<String> {
-        detached(py, || self.0.write_fabric(form, &path, overwrite))
+        self.detached(py, facade::Scenario::fabric)?;
+        unbroken(py, || self.0.write_fabric(form, &path, overwrite))
     }
 
     /// `simulation.threads`.
@@ -153,6 +174,7 @@ impl Scenario {
         columns: Option<&str>,
     ) -> PyResult<Folder> {
         let labels = facade::labels(columns).map_err(fault)?;
+        self.detached(py, facade::Scenario::prepare)?;
         let options = facade::RunOptions { overwrite, threads, labels };
         run::watched(py, progress, |watch| self.0.run(&out, options, watch)).map(Folder::from)
     }
@@ -199,5 +221,5 @@ pub(crate) fn import_ns3(
     out: PathBuf,
     overwrite: bool,
 ) -> PyResult<String> {
-    detached(py, || facade::import_ns3(&topology, &flows, &configs, &out, overwrite))
+    unbroken(py, || facade::import_ns3(&topology, &flows, &configs, &out, overwrite))
 }
