@@ -33,8 +33,14 @@ pub(super) struct Columns<'a> {
     /// By hash of a list. Equal lists are stored once, or again on a hash collision.
     known: HashMap<u64, Group, BuildHasherDefault<DefaultHasher>>,
     hops: Vec<PortId>,
+    /// By node with one port: the list of that port.
+    only: Vec<Option<Group>>,
     /// By switch with hosts that have several links.
     bases: HashMap<NodeId, Rc<Base>>,
+}
+
+fn nodes(fabric: &Fabric) -> impl Iterator<Item = NodeId> + use<> {
+    (0..fabric.nodes().len() as u32).map(NodeId)
 }
 
 /// Columns that are written together: rows of 512 bytes.
@@ -42,7 +48,8 @@ const TOGETHER: usize = 64;
 
 impl<'a> Columns<'a> {
     pub(super) fn new(fabric: &'a Fabric, order: NextHopOrder, up: &'a dyn Fn(PortId) -> bool) -> Self {
-        Self { fabric, order, up, known: HashMap::default(), hops: Vec::new(), bases: HashMap::new() }
+        let only = vec![None; fabric.nodes().len()];
+        Self { fabric, order, up, known: HashMap::default(), hops: Vec::new(), only, bases: HashMap::new() }
     }
 
     pub(super) fn into_hops(self) -> Vec<PortId> {
@@ -121,15 +128,25 @@ impl<'a> Columns<'a> {
 
     fn of_distances(&mut self, target: NodeId, hops: &[u32]) -> Rc<[Group]> {
         let (fabric, up) = (self.fabric, self.up);
-        self.of_nodes(target, &|node| closer(fabric, node, target, hops, up))
+        let mut group = |node: NodeId| match fabric.ports_of(node) {
+            // Most nodes are such hosts.
+            mut ports if ports.len() == 1 && hops[node.index()] != u32::MAX => self.only(node, ports.next()),
+            _ => self.group(closer(fabric, node, target, hops, up)),
+        };
+        nodes(fabric).map(|node| if node == target { (0, 0) } else { group(node) }).collect()
+    }
+
+    fn only(&mut self, node: NodeId, port: Option<PortId>) -> Group {
+        if let Some(known) = self.only[node.index()] {
+            return known;
+        }
+        let group = self.group(port.into_iter().collect());
+        self.only[node.index()] = Some(group);
+        group
     }
 
     fn of_nodes(&mut self, target: NodeId, next: &dyn Fn(NodeId) -> Vec<PortId>) -> Rc<[Group]> {
-        let nodes = (0..self.fabric.nodes().len() as u32).map(NodeId);
-        let group = |node| {
-            if node == target { (0, 0) } else { self.group(next(node)) }
-        };
-        nodes.map(group).collect()
+        nodes(self.fabric).map(|node| if node == target { (0, 0) } else { self.group(next(node)) }).collect()
     }
 
     fn group(&mut self, mut ports: Vec<PortId>) -> Group {
