@@ -302,6 +302,7 @@ def test_figures_have_published_values_and_verdicts(browser: Browser, study: Pat
     ]
     assert figure.locator(".left-out").text_content() == "Not run at this scale: load 0.6."
     figure.locator("summary").click()
+    figure.locator("tbody tr").first.wait_for()
     assert figure.locator("tbody tr").count() == 4
     assert found.said == []
 

@@ -4616,7 +4616,7 @@ class MeasureParams(Tree):
         max_drops: Maximum number of recorded drops; counters are always kept. Default 100000 (our choice).
         fingerprint: If true, computes fingerprints: equal for runs with equal events and packets. Default false
             (our choice).
-        ideal: Ideal completion time of slowdowns. Default hpcc.
+        ideal: Ideal completion time of slowdowns. Default hpcc (the HPCC evaluation).
 
     """
 
@@ -4655,7 +4655,7 @@ class MeasureParams(Tree):
     """If true, computes fingerprints: equal for runs with equal events and packets. Default false (our choice)."""
 
     ideal: Ideal | None = None
-    """Ideal completion time of slowdowns. Default hpcc."""
+    """Ideal completion time of slowdowns. Default hpcc (the HPCC evaluation)."""
 
 
 Arithmetic: TypeAlias = Literal["exact", "ns3"]

@@ -7,8 +7,8 @@ use incast_lab::results::SlowdownTable;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::errors::detached;
 use crate::facade::Batches;
+use crate::run::detached;
 use crate::table::Table;
 use crate::{facade, slowdown};
 

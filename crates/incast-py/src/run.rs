@@ -91,6 +91,19 @@ pub(crate) fn analysed<T: Send + 'static>(
     })
 }
 
+/// Runs long work without the interpreter lock. A signal ends the wait: the work's result is dropped.
+pub(crate) fn detached<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    analysed(py, None, work)
+}
+
+/// Same for work that must end, as it writes a file.
+pub(crate) fn unbroken<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
+    py.detach(work).map_err(fault)
+}
+
 fn tell(py: Python<'_>, callback: Option<&Py<PyAny>>, stage: Stage) -> PyResult<()> {
     py.check_signals()?;
     match callback {

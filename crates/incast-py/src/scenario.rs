@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use crate::errors::{detached, fault, unbroken};
+use crate::errors::fault;
 use crate::results::Folder;
+use crate::run::{detached, unbroken};
 use crate::{facade, run};
 
 /// Checked scenario; immutable.

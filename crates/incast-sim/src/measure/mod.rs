@@ -55,7 +55,7 @@ pub struct MeasureParams {
     pub max_drops: u64,
     /// If true, computes fingerprints: equal for runs with equal events and packets. Default false (our choice).
     pub fingerprint: bool,
-    /// Ideal completion time of slowdowns. Default hpcc.
+    /// Ideal completion time of slowdowns. Default hpcc (the HPCC evaluation).
     pub ideal: Ideal,
 }
 
