@@ -13,7 +13,6 @@ import pytest
 
 from conftest import LONG, SMALL, Command, Start, environment, processor_s, stop, wait_until, write
 
-
 HUGE = """\
 [fabric.fat_tree]
 k = 64

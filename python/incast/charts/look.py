@@ -168,7 +168,7 @@ LOG = rounded_log(NUMBER)
 """Labels of a logarithmic axis of plain numbers."""
 IDEAL = (
     "ideal completion time (HPCC's: base RTT + payload and basic headers at the slowest link; with other transports "
-    "than RDMA, or `measure.ideal = \"exact\"`, the exact time of the flow alone)"
+    'than RDMA, or `measure.ideal = "exact"`, the exact time of the flow alone)'
 )
 """Reference of slowdowns."""
 

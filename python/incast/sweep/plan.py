@@ -411,7 +411,7 @@ class _Reader:
 
 
 def _comparable(runs: list[Planned]) -> tuple[Planned, ...]:
-    """The runs; if some have RDMA and some other transports, with the exact ideal time, as in one scenario with both."""
+    """The runs; with the exact ideal time if some have RDMA and some other transports, as in one scenario."""
     schemes = [json.loads(run.tree)["scheme"][run.scheme] for run in runs]
     if not all(any(f"{kind}{by}" in each for each in schemes for by in ("", "_by_label")) for kind in CARRIERS):
         return tuple(runs)
