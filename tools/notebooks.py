@@ -31,7 +31,8 @@ def executed(notebook: Path) -> Any:
     """The notebook with the outputs of its cells; raises `CellExecutionError` if a cell fails."""
     content = read(notebook)
     with tempfile.TemporaryDirectory() as folder:
-        NotebookClient(content, timeout=300, resources={"metadata": {"path": folder}}).execute()
+        client = NotebookClient(content, timeout=300, resources={"metadata": {"path": folder}}, coalesce_streams=True)
+        client.execute()
     for cell in content.cells:
         # Times of execution, which differ from run to run.
         cell.metadata = {}
