@@ -42,7 +42,7 @@ def cut(file: Path) -> None:
 
 def flip(file: Path) -> None:
     content = bytearray(file.read_bytes())
-    # Of a table in the middle of the values: behind them are the descriptions of columns, with their length.
+    # The flipped bit is among the values of a table, before its footer (length: 4 bytes before the last 4).
     behind = 8 + int.from_bytes(content[-8:-4], "little") if content.endswith(b"PAR1") else 0
     content[(len(content) - behind) // 2] ^= 4
     file.write_bytes(content)

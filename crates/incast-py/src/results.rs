@@ -8,7 +8,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::facade::Batches;
-use crate::run::detached;
+use crate::run::{detached, shared};
 use crate::table::Table;
 use crate::{facade, slowdown};
 
@@ -20,18 +20,6 @@ pub(crate) struct Folder(Arc<facade::Folder>);
 impl From<facade::Folder> for Folder {
     fn from(folder: facade::Folder) -> Self {
         Self(Arc::new(folder))
-    }
-}
-
-impl Folder {
-    /// As [`detached`].
-    fn detached<T: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&facade::Folder) -> Result<T, facade::Failure> + Send + 'static,
-    ) -> PyResult<T> {
-        let own = Arc::clone(&self.0);
-        detached(py, move || work(&own))
     }
 }
 
@@ -64,7 +52,7 @@ impl Folder {
     }
 
     fn scenario(&self, py: Python<'_>) -> PyResult<facade::Scenario> {
-        self.detached(py, facade::Folder::scenario)
+        shared(py, &self.0, facade::Folder::scenario)
     }
 
     /// Warnings to check before trusting results.
@@ -77,20 +65,20 @@ impl Folder {
     }
 
     fn table(&self, py: Python<'_>, name: String) -> PyResult<Table> {
-        self.detached(py, move |own| own.table(&name)).map(Table::from)
+        shared(py, &self.0, move |own| own.table(&name)).map(Table::from)
     }
 
     /// Slowdowns by scheme and flow size; `options`: the lab's, as JSON text. `groups`: names and their labels (none: all);
     /// default: a group per label.
     #[pyo3(signature = (options, groups = None))]
     fn slowdown(&self, py: Python<'_>, options: String, groups: Option<Vec<(String, Vec<String>)>>) -> PyResult<Table> {
-        let tables = self.detached(py, move |own| own.slowdown(&options, groups))?;
+        let tables = shared(py, &self.0, move |own| own.slowdown(&options, groups))?;
         Ok(slowdown_batches(&tables)?.into())
     }
 
     /// Text with schemes side by side, a block per label.
     fn slowdown_text(&self, py: Python<'_>, options: String) -> PyResult<String> {
-        self.detached(py, move |own| own.slowdown_text(&options))
+        shared(py, &self.0, move |own| own.slowdown_text(&options))
     }
 }
 

@@ -99,6 +99,16 @@ pub(crate) fn detached<T: Send + 'static>(
     analysed(py, None, work)
 }
 
+/// Same for work on a Python object's data.
+pub(crate) fn shared<S: Send + Sync + 'static, T: Send + 'static>(
+    py: Python<'_>,
+    data: &Arc<S>,
+    work: impl FnOnce(&S) -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    let data = Arc::clone(data);
+    detached(py, move || work(&data))
+}
+
 /// Same for work that must end, as it writes a file.
 pub(crate) fn unbroken<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
     py.detach(work).map_err(fault)

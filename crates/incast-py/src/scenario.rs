@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::errors::fault;
 use crate::results::Folder;
-use crate::run::{detached, unbroken};
+use crate::run::{detached, shared, unbroken};
 use crate::{facade, run};
 
 /// Checked scenario; immutable.
@@ -28,18 +28,6 @@ impl<'py> IntoPyObject<'py> for facade::Scenario {
 impl From<facade::Scenario> for Scenario {
     fn from(scenario: facade::Scenario) -> Self {
         Self(Arc::new(scenario))
-    }
-}
-
-impl Scenario {
-    /// As [`detached`].
-    fn detached<T: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&facade::Scenario) -> Result<T, facade::Failure> + Send + 'static,
-    ) -> PyResult<T> {
-        let own = Arc::clone(&self.0);
-        detached(py, move || work(&own))
     }
 }
 
@@ -72,7 +60,7 @@ impl Scenario {
 
     /// SHA-256 of scenario, its files and the build; equal keys have equal results.
     fn key(&self, py: Python<'_>) -> PyResult<String> {
-        self.detached(py, facade::Scenario::key)
+        shared(py, &self.0, facade::Scenario::key)
     }
 
     /// Files named by fabric and workload.
@@ -82,17 +70,17 @@ impl Scenario {
 
     /// Summary as `text` or `json`: fabric, flows, schemes, size of the run, warnings.
     fn summary(&self, py: Python<'_>, format: String) -> PyResult<String> {
-        self.detached(py, move |own| own.summary(&format))
+        shared(py, &self.0, move |own| own.summary(&format))
     }
 
     /// Warnings to check before trusting results.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.detached(py, facade::Scenario::warnings)
+        shared(py, &self.0, facade::Scenario::warnings)
     }
 
     /// Writes the flows as a trace, CSV or Parquet by the name's ending; returns their number.
     fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<usize> {
-        self.detached(py, facade::Scenario::prepare)?;
+        shared(py, &self.0, facade::Scenario::prepare)?;
         unbroken(py, || self.0.write_trace(&path))
     }
 
@@ -141,18 +129,18 @@ impl Scenario {
 
     /// Buffer and ECN thresholds of switch ports, by schemes with equal ones, as JSON text.
     fn thresholds(&self, py: Python<'_>) -> PyResult<String> {
-        self.detached(py, facade::Scenario::thresholds)
+        shared(py, &self.0, facade::Scenario::thresholds)
     }
 
     /// Nodes and links as JSON text: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port], …]}`.
     fn fabric(&self, py: Python<'_>) -> PyResult<String> {
-        self.detached(py, facade::Scenario::fabric)
+        shared(py, &self.0, facade::Scenario::fabric)
     }
 
     /// Writes the fabric as `dot` (Graphviz) or `ns3` (topology file); returns notices, one a line.
     #[pyo3(signature = (form, path, overwrite = false))]
     fn write_fabric(&self, py: Python<'_>, form: &str, path: PathBuf, overwrite: bool) -> PyResult<String> {
-        self.detached(py, facade::Scenario::fabric)?;
+        shared(py, &self.0, facade::Scenario::fabric)?;
         unbroken(py, || self.0.write_fabric(form, &path, overwrite))
     }
 
@@ -175,7 +163,7 @@ impl Scenario {
         columns: Option<&str>,
     ) -> PyResult<Folder> {
         let labels = facade::labels(columns).map_err(fault)?;
-        self.detached(py, facade::Scenario::prepare)?;
+        shared(py, &self.0, facade::Scenario::prepare)?;
         let options = facade::RunOptions { overwrite, threads, labels };
         run::watched(py, progress, |watch| self.0.run(&out, options, watch)).map(Folder::from)
     }

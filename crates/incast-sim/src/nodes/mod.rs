@@ -68,7 +68,7 @@ pub(crate) struct Nodes {
     actions: Actions,
     /// First flow not known to complete in this window or before.
     completing: FlowId,
-    /// Flow without which the last window could have been the last one.
+    /// Last flow found to outlast a window, so that the run goes on.
     blocking: FlowId,
     queue: Queue,
 }

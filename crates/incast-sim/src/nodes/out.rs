@@ -103,7 +103,7 @@ pub(super) struct Begin {
 pub(super) struct Shared {
     /// Ends for gates across hosts.
     pub(super) ends: Vec<(u64, FlowId, End)>,
-    /// Of gates of one host.
+    /// Gates of rounds, if hosts open their own gates.
     pub(super) begins: Vec<Begin>,
     /// Turns at other hosts.
     pub(super) turns: Vec<(FlowId, u64)>,

@@ -124,7 +124,7 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
         let (rank, number) = (self.settings.port_rank, |port| Target::Port(self.ports[port].number));
         let free = self.clock.next_port().map(|(time, port)| Event::new(time, rank, number(port)));
-        // Of equal times, the first line is that of the lowest port.
+        // Lines are in the order of the ports that send into them, as events are.
         let lines = plan.layout.lines(self.node, self.ports.len());
         let arrival = lines.map(|line| (out.wires[line].first(), line)).min_by_key(|&(time, _)| time);
         let arrival = arrival.filter(|&(time, _)| time != u64::MAX);
