@@ -16,6 +16,7 @@ import pytest
 import incast
 from conftest import PATIENCE, Command, Start, environment, wait_until
 from incast import memory
+from incast.memory.supervised import Supervised
 from memory.compiling import Compiled
 from memory.running import LISTS, record, running_in, served
 
@@ -104,6 +105,22 @@ def test_a_plain_run_can_be_ended(start: Start, tmp_path: Path, number: signal.S
     assert (process.returncode, printed) == (128 + number, ""), errors
     assert errors == "error: interrupted; nothing was written\n"
     assert [path.name for path in tmp_path.iterdir()] == ["ready"]
+    assert running_in(tmp_path) == []
+
+
+def test_an_interrupt_while_a_command_starts_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs, and incast has not heard of it yet."""
+    heard = Supervised._next
+
+    def interrupted(_: Supervised) -> tuple[str, list[str]]:
+        monkeypatch.setattr(Supervised, "_next", heard)
+        wait_until((tmp_path / "ready").exists)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Supervised, "_next", interrupted)
+    command = in_folder(tmp_path, "sleep 100 & touch ready; exec sleep 100")
+    with pytest.raises(KeyboardInterrupt), Supervised(command, "/bin/sh", {}):
+        pass
     assert running_in(tmp_path) == []
 
 

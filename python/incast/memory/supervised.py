@@ -50,7 +50,7 @@ class Supervised:
         quiet: BinaryIO | None = None,
         no_input: bool = False,
     ) -> None:
-        """Start it.
+        """Prepare it; it starts when the context is entered.
 
         Args:
             command: The command.
@@ -64,31 +64,35 @@ class Supervised:
         self._program = program
         self.left = 0
         """How many processes it had left when it ended, which were ended."""
+        words = [f"{name}={value}" for name, value in settings.items()]
+        self._arguments = [str(-1 if core is None else core), str(len(words)), *words, program, *command]
+        self._stdin = subprocess.DEVNULL if no_input or quiet is not None else None
+        self._output = quiet
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Supervised:
+        """Start it."""
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            words = [f"{name}={value}" for name, value in settings.items()]
-            arguments = [str(other.fileno()), str(-1 if core is None else core), str(len(words)), *words]
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(SUPERVISOR), *arguments, program, *command],
-                pass_fds=[other.fileno()],
-                stdin=subprocess.DEVNULL if no_input or quiet is not None else None,
-                stdout=quiet,
-                stderr=quiet,
-            )
-        except OSError as error:
-            self._socket.close()
-            raise ApplicationError(f"`{program}` cannot be started: {error.strerror}") from None
-        finally:
-            other.close()
-        try:
+            with other:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", str(SUPERVISOR), str(other.fileno()), *self._arguments],
+                    pass_fds=[other.fileno()],
+                    stdin=self._stdin,
+                    stdout=self._output,
+                    stderr=self._output,
+                )
             what, numbers = self._next()
-        except BaseException:
-            self._stop()
+            if what == "failed":
+                raise ApplicationError(f"`{self._program}` cannot be started: {os.strerror(int(numbers[0]))}")
+        except BaseException as error:
+            # An interrupt may come when the command runs already, and has not been heard of.
+            self._end()
+            if isinstance(error, OSError):
+                raise ApplicationError(f"`{self._program}` cannot be started: {error.strerror}") from None
             raise
-        if what == "failed":
-            self._stop()
-            raise ApplicationError(f"`{program}` cannot be started: {os.strerror(int(numbers[0]))}")
         self.pid, self.start_ns = map(int, numbers)
+        return self
 
     def fileno(self) -> int:
         """For selectors: it can be read when the command has ended."""
@@ -108,16 +112,18 @@ class Supervised:
         )
 
     def _next(self) -> tuple[str, list[str]]:
-        message = self._socket.recv(256).decode()
+        message = ""
+        with suppress(ConnectionResetError):
+            message = self._socket.recv(256).decode()
         if not message:
             raise EnvironmentFailure(f"the supervisor of `{self._program}` was killed; the program may still run")
         what, *numbers = message.split()
         return what, numbers
 
-    def __enter__(self) -> Supervised:
-        return self
-
     def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
         """End what is left of it."""
         try:
             self._socket.send(b"end")
@@ -132,6 +138,8 @@ class Supervised:
 
     def _stop(self) -> None:
         self._socket.close()
+        if self._process is None:
+            return
         try:
             self._process.wait(NOT_REAPED_S)
         except subprocess.TimeoutExpired:
