@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::fuzz("document", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::scenarios::document(bytes));

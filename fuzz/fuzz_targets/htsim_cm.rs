@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::fuzz("htsim_cm", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::foreign::htsim_cm(bytes));

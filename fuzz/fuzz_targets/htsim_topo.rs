@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::fuzz("htsim_topo", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::foreign::htsim_topo(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::fuzz("memory_records", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::recording::records(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::fuzz("ns3_flows", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::foreign::ns3_flows(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::fuzz("paths", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::rules::paths(bytes));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::fuzz("results_table", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| incast_fuzz::results::table(bytes));

@@ -1,10 +1,14 @@
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
 /// Memory file system, where there is one.
 const MEMORY: &str = "/dev/shm";
+
+thread_local! {
+    static FOLDER: TempDir = folder();
+}
 
 /// Temporary folder, removed when dropped.
 pub(crate) fn folder() -> TempDir {
@@ -12,11 +16,14 @@ pub(crate) fn folder() -> TempDir {
     made.expect("a temporary folder")
 }
 
-/// Temporary folder with files.
-pub(crate) fn with(files: &[(&str, &[u8])]) -> TempDir {
-    let folder = folder();
+/// The thread's temporary folder, with these files alone. A new folder for each input would take most of its time.
+pub(crate) fn with(files: &[(&str, &[u8])]) -> PathBuf {
+    let folder = FOLDER.with(|folder| folder.path().to_owned());
+    for old in fs::read_dir(&folder).expect("the temporary folder").flatten() {
+        fs::remove_file(old.path()).expect("a file in the temporary folder");
+    }
     for (name, content) in files {
-        fs::write(folder.path().join(name), content).expect("a file in the temporary folder");
+        fs::write(folder.join(name), content).expect("a file in the temporary folder");
     }
     folder
 }

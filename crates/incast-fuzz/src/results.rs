@@ -10,6 +10,7 @@ use incast_lab::results::{
     Finished, Ideal, Manifest, Results, RunOptions, SlowdownOptions, TABLES, run, slowdown_bins, slowdown_text,
 };
 use sha2::{Digest, Sha256};
+use tempfile::TempDir;
 
 use crate::folder;
 
@@ -28,11 +29,28 @@ static FILES: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     files.map(|file| (file.file_name().to_string_lossy().into(), fs::read(file.path()).expect("a file"))).collect()
 });
 
-fn write(folder: &Path, replaced: &str, bytes: &[u8]) {
-    for (name, content) in FILES.iter() {
-        let content = if name == replaced { bytes } else { content };
-        fs::write(folder.join(name), content).expect("a file in the temporary folder");
-    }
+thread_local! {
+    static FOLDER: TempDir = {
+        let folder = folder::folder();
+        for (name, content) in FILES.iter() {
+            fs::write(folder.path().join(name), content).expect("a file in the temporary folder");
+        }
+        folder
+    };
+}
+
+fn original(name: &str) -> &'static [u8] {
+    &FILES.iter().find(|(known, _)| name == known).expect("a file of a run").1
+}
+
+/// Reads the run with other files in place of two.
+fn read_with(manifest: &[u8], flows: &[u8]) {
+    FOLDER.with(|folder| {
+        for (name, content) in [("manifest.json", manifest), ("flows.parquet", flows)] {
+            fs::write(folder.path().join(name), content).expect("a file in the temporary folder");
+        }
+        read(folder.path());
+    });
 }
 
 fn read(folder: &Path) {
@@ -50,22 +68,16 @@ fn read(folder: &Path) {
     }
 }
 
-pub(crate) fn manifest(bytes: &[u8]) {
-    let folder = folder::folder();
-    write(folder.path(), "manifest.json", bytes);
-    read(folder.path());
+/// A foreign manifest.
+pub fn manifest(bytes: &[u8]) {
+    read_with(bytes, original("flows.parquet"));
 }
 
-/// The manifest has the sum and size of the foreign table.
-pub(crate) fn table(bytes: &[u8]) {
-    let folder = folder::folder();
-    write(folder.path(), "flows.parquet", bytes);
-    let (_, manifest) = FILES.iter().find(|(name, _)| name == "manifest.json").expect("a manifest");
-    let mut manifest: Manifest = serde_json::from_slice(manifest).expect("a valid manifest");
+/// A foreign table, with its sum and size in the manifest.
+pub fn table(bytes: &[u8]) {
+    let mut manifest: Manifest = serde_json::from_slice(original("manifest.json")).expect("a valid manifest");
     let flows = &mut manifest.tables["flows"];
     flows.bytes = bytes.len() as u64;
     flows.sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    let text = serde_json::to_vec(&manifest).expect("a manifest is JSON");
-    fs::write(folder.path().join("manifest.json"), text).expect("a file in the temporary folder");
-    read(folder.path());
+    read_with(&serde_json::to_vec(&manifest).expect("a manifest is JSON"), bytes);
 }

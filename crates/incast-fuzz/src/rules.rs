@@ -19,14 +19,16 @@ fn survives(wiring: &Wiring<'_>, table: &RuleTable) {
     assert!(table.expand(wiring).is_ok());
 }
 
-pub(crate) fn json(bytes: &[u8]) {
+/// Tag rules as JSON.
+pub fn json(bytes: &[u8]) {
     let wiring = Wiring::new(&FABRIC);
     if let Ok(table) = from_utf8(bytes).map_err(drop).and_then(|text| read_json(&wiring, text).map_err(drop)) {
         survives(&wiring, &table);
     }
 }
 
-pub(crate) fn csv(bytes: &[u8]) {
+/// Tag rules as CSV.
+pub fn csv(bytes: &[u8]) {
     let wiring = Wiring::new(&FABRIC);
     if let Ok(table) = from_utf8(bytes).map_err(drop).and_then(|text| read_csv(&wiring, text).map_err(drop)) {
         assert_eq!(read_csv(&wiring, &write_csv(&wiring, &table)).as_ref(), Ok(&table));
@@ -34,7 +36,8 @@ pub(crate) fn csv(bytes: &[u8]) {
     }
 }
 
-pub(crate) fn paths(bytes: &[u8]) {
+/// Files of paths, and the dependencies of those that are valid.
+pub fn paths(bytes: &[u8]) {
     let wiring = Wiring::new(&FABRIC);
     if let Ok(paths) = from_utf8(bytes).map_err(drop).and_then(|text| PathSet::parse(&wiring, text).map_err(drop)) {
         let paths = Elp::Paths(paths);

@@ -27,7 +27,8 @@ fn survives(loaded: &Loaded) {
     assert_eq!(again.to_toml(), text);
 }
 
-pub(crate) fn scenario(bytes: &[u8]) {
+/// A valid scenario survives writing; an error has a place.
+pub fn scenario(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     match Loaded::from_text("s", text, Path::new("."), &[]) {
         Ok(loaded) => survives(&loaded),
@@ -39,7 +40,7 @@ const OVERRIDDEN: &str = "[fabric.star]\nhosts = 5\n[[workload]]\nincast = { fan
                           [scheme.A]\ncontrol = \"dcqcn\"\n[scheme.\"B c\"]\ntransport = \"tcp\"\n";
 
 /// Each line is one `--set`.
-pub(crate) fn overrides(bytes: &[u8]) {
+pub fn overrides(bytes: &[u8]) {
     let Ok(text) = from_utf8(bytes) else { return };
     let sets: Vec<String> = text.lines().map(str::to_owned).collect();
     match Loaded::from_text("s", OVERRIDDEN, Path::new("."), &sets) {
@@ -49,10 +50,10 @@ pub(crate) fn overrides(bytes: &[u8]) {
 }
 
 /// Values of sweeps and studies are found in the file.
-pub(crate) fn document(bytes: &[u8]) {
+pub fn document(bytes: &[u8]) {
     let folder = folder::with(&[("d.toml", bytes)]);
     let text = String::from_utf8_lossy(bytes);
-    match Document::read(&folder.path().join("d.toml")) {
+    match Document::read(&folder.join("d.toml")) {
         Ok(document) => {
             for (name, value) in document.values() {
                 locate(&document, &text, &quoted(name), value);

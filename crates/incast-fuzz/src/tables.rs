@@ -6,15 +6,18 @@ use incast_model::entry::EntryError;
 use incast_model::fabric::Fabric;
 use incast_model::fabric::generators::Star;
 use incast_model::flow::FlowSet;
-use incast_model::workload::{WorkloadSpec, check_trace, generate, write_trace};
+use incast_model::memory::Memory;
+use incast_model::workload::{WorkloadSpec, check_trace, generate_within, write_trace};
 
 use crate::folder;
 
+/// Looked up once: it takes longer than an input.
+static MEMORY: LazyLock<Memory> = LazyLock::new(Memory::available);
 static STAR: LazyLock<Fabric> = LazyLock::new(|| Star::new(4).build().expect("a valid star"));
 
 /// Flows of one entry that reads files.
 pub(crate) fn flows(fabric: &Fabric, files: &[(&str, &[u8])], spec: WorkloadSpec) -> Result<FlowSet, EntryError> {
-    generate(&[spec], fabric, folder::with(files).path(), 1, None)
+    generate_within(&[spec], fabric, None, &folder::with(files), (1, None), *MEMORY)
 }
 
 fn read(bytes: &[u8]) -> Result<FlowSet, EntryError> {
@@ -23,7 +26,7 @@ fn read(bytes: &[u8]) -> Result<FlowSet, EntryError> {
 }
 
 /// A written trace reads back as the same flows.
-pub(crate) fn trace(bytes: &[u8]) {
+pub fn trace(bytes: &[u8]) {
     let Ok(set) = read(bytes) else { return };
     if check_trace(&set).is_ok() {
         let mut text = Vec::new();
@@ -41,7 +44,7 @@ pub(crate) fn trace(bytes: &[u8]) {
 }
 
 /// Drawn sizes are at least a byte.
-pub(crate) fn sizes(bytes: &[u8]) {
+pub fn sizes(bytes: &[u8]) {
     let spec = r#"{"permutation": {"size": {"file": "s"}}}"#;
     let spec = serde_json::from_str(spec).expect("a valid entry");
     if let Ok(set) = flows(&STAR, &[("s", bytes)], spec) {

@@ -12,6 +12,9 @@ pub const DOCUMENT: u64 = 64 << 20;
 /// Largest file of another program: 16 GiB (our choice). The flows of larger ones exceed a server's memory.
 pub const LARGE: u64 = 16 << 30;
 
+/// Files up to this size are read without a look at the available memory, which takes longer than they do.
+const SMALL: u64 = 1 << 20;
+
 /// Error that completes "cannot read FILE: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -100,9 +103,11 @@ impl Input {
     /// Appends the rest to `before`.
     pub fn read(mut self, mut before: Vec<u8>) -> Result<Vec<u8>, InputError> {
         let bytes = self.size()?;
-        let memory = Memory::available();
-        if bytes > memory.bytes {
-            return Err(InputError::Memory { bytes, memory });
+        if bytes > SMALL {
+            let memory = Memory::available();
+            if bytes > memory.bytes {
+                return Err(InputError::Memory { bytes, memory });
+            }
         }
         // One more byte detects a growing file or an endless pipe.
         Read::by_ref(&mut self.file)

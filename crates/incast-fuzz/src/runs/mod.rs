@@ -76,7 +76,7 @@ fn scheme(draw: &mut Draw<'_>, entries: u64) -> String {
 }
 
 /// Runs a drawn scenario whole, cut into partitions, and event by event.
-pub(crate) fn run(bytes: &[u8]) {
+pub fn run(bytes: &[u8]) {
     let mut draw = Draw::new(bytes);
     let cut = draw.one_of(&[Cut::Nodes, Cut::Into(2), Cut::Into(5), Cut::Random(3, 7)]);
     // Threads take longer than these runs.

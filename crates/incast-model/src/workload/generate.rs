@@ -49,7 +49,12 @@ pub fn generate_with(
     generate_within(specs, fabric, tenancy, base_dir, (seed, horizon), Memory::available())
 }
 
-fn generate_within(
+/// [`generate_with()`], with the memory that flows may take.
+///
+/// # Errors
+///
+/// As [`generate_with()`].
+pub fn generate_within(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
     tenancy: Option<&Tenancy>,

@@ -48,7 +48,7 @@ pub use backlog::MessageSize;
 pub use cdf::SizeCdf;
 pub use describe::{Described, DescribedKind, DescribedSizes, catalogue};
 pub use disaggregated::{Application, BladeScale, Disaggregated};
-pub use generate::{generate, generate_with, warnings};
+pub use generate::{generate, generate_with, generate_within, warnings};
 pub use hosts::{HostRange, HostSet, HostSetError};
 pub use htsim::Htsim;
 pub use incast::Incast;
