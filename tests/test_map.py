@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -192,7 +193,11 @@ def test_claims_have_their_setting_and_their_share(found: StudyMap, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     share = incast.open_study(out).claims["small"].share_of_space
     assert share is not None
-    assert (share["share"], share["holds"], share["points"]) == (0.5, 16, 32)
+    assert (share["share"], share["holds"], share["points"], share["judged"]) == (0.5, 16, 32, "fails")
+    small = incast.open_study(out).claims["small"]
+    assert small.spaced()[-1].endswith(" % of it)")
+    otherwise = dataclasses.replace(small, verdict="holds").spaced()[-1]
+    assert otherwise.endswith(" % of it), but in the map's own runs it fails at the judged setting")
     assert "holds at 16 of 32 points of the space of open parameters" in done.stdout
     assert "Holds at 16 of 32 points" in (out / "claims.md").read_text(encoding="utf-8")
     assert "Holds at 16 of 32 points" in (out / "report.html").read_text(encoding="utf-8")

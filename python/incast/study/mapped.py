@@ -112,7 +112,14 @@ class MappedClaim:
         """The share with its interval, as in claims.json; `None` if not measured."""
         if not self.points:
             return None
-        return {"share": self.share, "low": self.low, "high": self.high, "holds": self.holds, "points": self.points}
+        return {
+            "share": self.share,
+            "low": self.low,
+            "high": self.high,
+            "holds": self.holds,
+            "points": self.points,
+            "judged": self.verdicts[0],
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -67,7 +67,8 @@ class ClaimOutcome:
     setting: dict[str, Value] = field(default_factory=dict)
     """Judged values of the open parameters that its sweeps have, by name."""
     share_of_space: dict[str, Any] | None = None
-    """Share of the space of open parameters in which it holds, with its interval; `None` without a map."""
+    """Share of the space of open parameters in which it holds, with its interval, and the map's verdict at the judged
+    setting; `None` without a map."""
 
     def counted(self, verdict: Verdict) -> str:
         """Number of figures with a verdict: `2 of 6 figures`."""
@@ -84,6 +85,9 @@ class ClaimOutcome:
                 f"holds at {share['holds']} of {share['points']} points of the space of open parameters "
                 f"({100 * share['low']:.0f} to {100 * share['high']:.0f} % of it)"
             )
+            # A map's runs are fewer and often shorter.
+            if {self.verdict, judged := share.get("judged")} == {"holds", "fails"}:
+                texts[-1] += f", but in the map's own runs it {judged} at the judged setting"
         return texts
 
     def to_tree(self) -> dict[str, Any]:
