@@ -1,8 +1,8 @@
-"""Fuzz the readers in Rust and runs of drawn scenarios: `python tools/fuzz.py [--minimise] SECONDS [TARGET...]`.
+"""Fuzz the readers in Rust and runs of drawn scenarios: `python tools/fuzz.py [options] SECONDS [TARGET...]`.
 
-Each target of `fuzz/fuzz_targets` runs for the time given under libFuzzer, from its corpus in `fuzz/corpus` and from
-what earlier calls found in `fuzz/found`. A finding ends its target; its input is in `fuzz/artifacts`. `--minimise` then
-replaces each corpus by a smallest selection of both folders that covers as much.
+Each target of `fuzz/fuzz_targets` runs for the time given, or until it has had `--inputs`, under libFuzzer, from its
+corpus in `fuzz/corpus` and from what earlier calls found in `fuzz/found`. A finding ends its target; its input is in
+`fuzz/artifacts`. `--minimise` then replaces each corpus by a smallest selection of both folders that covers as much.
 """
 
 from __future__ import annotations
@@ -46,22 +46,28 @@ def build() -> Path:
     return FUZZ / "target" / host[1] / "release"
 
 
-def run(program: Path, target: str, seconds: int) -> Tally:
+def run(program: Path, target: str, seconds: int, inputs: int) -> Tally:
     """Run a target; prints what libFuzzer says of a finding."""
     found, artifacts = FUZZ / "found" / target, FUZZ / "artifacts" / target
     for folder in (found, artifacts):
         folder.mkdir(parents=True, exist_ok=True)
-    options = [f"-max_total_time={seconds}", f"-artifact_prefix={artifacts}/", "-print_final_stats=1", *LIMITS]
+    options = [
+        f"-max_total_time={seconds}",
+        f"-runs={inputs}",
+        f"-artifact_prefix={artifacts}/",
+        "-print_final_stats=1",
+        *LIMITS,
+    ]
     begin = time.monotonic()
     command: list[str | Path] = [program, *options, found, FUZZ / "corpus" / target]
     ran = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=FUZZ)
     if ran.returncode:
         print("\n".join(line for line in ran.stderr.splitlines() if not line.startswith("#")), file=sys.stderr)
-    inputs = re.findall(r"stat::number_of_executed_units: +(\d+)", ran.stderr)
+    executed = re.findall(r"stat::number_of_executed_units: +(\d+)", ran.stderr)
     features = re.findall(r" ft: (\d+)", ran.stderr)
     return Tally(
         target,
-        int(inputs[-1]) if inputs else 0,
+        int(executed[-1]) if executed else 0,
         time.monotonic() - begin,
         int(features[-1]) if features else 0,
         ran.returncode != 0,
@@ -85,13 +91,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("seconds", type=int)
     parser.add_argument("target", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
+    parser.add_argument("--inputs", type=int, default=-1, help="most inputs of a target, without the corpus")
     parser.add_argument("--minimise", action="store_true")
     asked = parser.parse_args()
     if unknown := set(asked.target) - set(TARGETS):
         parser.error(f"no target {', '.join(sorted(unknown))}; there are {', '.join(TARGETS)}")
     programs, failed = build(), False
     for target in asked.target or TARGETS:
-        one = run(programs / target, target, asked.seconds)
+        one = run(programs / target, target, asked.seconds, asked.inputs)
         failed |= one.failed
         state = "FINDING" if one.failed else "no finding"
         print(f"{one.target:<16} {one.inputs:>12,} inputs {one.seconds:>6.0f} s {one.features:>7} features  {state}")
