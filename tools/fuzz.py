@@ -19,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FUZZ = ROOT / "fuzz"
 TARGETS = sorted(file.stem for file in (FUZZ / "fuzz_targets").iterdir())
-LIMITS = ("-timeout=60", "-rss_limit_mb=4096", "-max_len=65536", "-len_control=10")
-"""Seconds and memory of one input, and its most bytes: much more than any input of a corpus needs (our choice)."""
+LIMITS = ("-timeout=60", "-rss_limit_mb=4096", "-max_len=16384", "-len_control=10")
+"""Seconds and memory of one input, and its most bytes: as long as the longest of a corpus (our choice)."""
 
 
 @dataclass(frozen=True)

@@ -55,10 +55,7 @@ class Scenario(schema.Scenario):
 
     def synthetic(self) -> list[str]:
         """Notes about synthetic traffic that stands in for unpublished measurements."""
-        core = self._core()
-        with translated():
-            notes: list[str] = json.loads(core.summary("json"))["synthetic"]
-        return notes
+        return self._core().synthetic()
 
     def summary(self, format: Literal["json", "text"] = "text") -> str:  # noqa: A002 - as on the command line
         """Summary: fabric, flows, schemes, estimated size of the run, warnings; JSON has the whole scenario too."""

@@ -29,7 +29,7 @@ pub use incast_model::input;
 pub use incast_model::renamed::renamed;
 pub use ns3_import::import_ns3;
 pub use scenario::{Loaded, Prepared, Scenario, Scheme};
-pub use show::show;
+pub use show::{show, synthetic};
 pub use trace::export_trace;
 pub use warning::Warning;
 

@@ -158,7 +158,8 @@ fn of_fabric(prepared: &Prepared) -> Show {
     }
 }
 
-fn synthetic(workload: &[WorkloadSpec]) -> Vec<String> {
+/// Notes about entries with synthetic stand-ins for unpublished measurements.
+pub fn synthetic(workload: &[WorkloadSpec]) -> Vec<String> {
     let application = |entry: &WorkloadSpec| entry.disaggregated.as_ref().and_then(|one| one.application);
     let described = |(index, entry)| {
         let name = serde_json::to_value(application(entry)?).ok()?;

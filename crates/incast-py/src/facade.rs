@@ -244,6 +244,10 @@ impl Scenario {
         self.loaded.files()
     }
 
+    pub(crate) fn synthetic(&self) -> Vec<String> {
+        incast_lab::synthetic(&self.loaded.scenario().workload)
+    }
+
     pub(crate) fn warnings(&self) -> Result<Vec<String>, Failure> {
         let prepared = self.prepared()?;
         Ok(summaries(prepared.warnings(), prepared.schemes.len()))

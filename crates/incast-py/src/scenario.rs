@@ -73,6 +73,11 @@ impl Scenario {
         shared(py, &self.0, move |own| own.summary(&format))
     }
 
+    /// Traffic with synthetic stand-ins for unpublished measurements.
+    fn synthetic(&self) -> Vec<String> {
+        self.0.synthetic()
+    }
+
     /// Warnings to check before trusting results.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         shared(py, &self.0, facade::Scenario::warnings)

@@ -15,6 +15,7 @@ from incast.alone import NO_JOB, only_job, parts
 from incast.cli import codes, summary
 from incast.cli.command import SEED, WORKERS, Overrides, command, whole
 from incast.cli.live import Live
+from incast.cli.phases import Phases
 from incast.errors import unsaid
 
 FOLDER = Path(incast.__file__).with_name("examples")
@@ -82,10 +83,11 @@ def run(
     output = output or Path("results") / file.stem
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     overrides += ["measure.fingerprint=true"] if fingerprint else []
-    scenario = incast.load(file, overrides)
-    known = scenario.warnings()
+    with Phases("preparing fabric, routes and flows", quiet=quiet):
+        scenario = incast.load(file, overrides)
+        known = scenario.warnings()
+        lone = only_job(scenario) if alone else None
     codes.warn(known)
-    lone = only_job(scenario) if alone else None
     if lone:
         codes.warn([lone])
     if not quiet:

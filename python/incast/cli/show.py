@@ -8,6 +8,7 @@ from typing import Literal
 from incast import _core
 from incast._file_kind import expected
 from incast.cli.command import Overrides, command
+from incast.cli.phases import Phases
 from incast.errors import translated
 
 SHOW_EXAMPLES = """
@@ -37,12 +38,12 @@ def show(
         Output format; toml is a complete scenario file.
 
     """
-    with expected("scenario", file), translated():
+    with Phases("preparing fabric, routes and flows"), expected("scenario", file), translated():
         core = _core.Scenario.load_fabric(file, set_ or [])
-        if format == "json":
-            print(core.summary("json"))
-            return
-        summary = core.summary("text")
+        summary = core.summary("json" if format == "json" else "text")
+    if format == "json":
+        print(summary)
+        return
     if format == "text":
         print(summary, end="\n\n")
     print(core.whole("toml").rstrip("\n"))

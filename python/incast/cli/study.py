@@ -16,6 +16,7 @@ from incast._echo import shell
 from incast.cli import codes
 from incast.cli.command import WORKERS, whole
 from incast.cli.listing import wrapped
+from incast.cli.phases import Phases
 from incast.cli.study_ends import UnfinishedStudy, complaints
 from incast.cli.study_live import StudyLive
 from incast.cli.study_map import EXAMPLES as MAP_EXAMPLES
@@ -144,7 +145,8 @@ def run(
     """
     if cap is not None and not until_decided:
         raise incast.ScenarioError("--cap has no effect without --until-decided")
-    chosen = incast.load_study(study)
+    with Phases("reading the study", quiet=quiet):
+        chosen = incast.load_study(study)
     out = chosen.folder(output, scale)
     console, size = _terminal.console(stderr=True), chosen.scale(scale)
     if not quiet:
@@ -194,8 +196,9 @@ def judge(
         Print only errors and warnings.
 
     """
-    chosen = incast.load_study(study)
-    return _printed(chosen.judge(directory, of_map), quiet=quiet)
+    with Phases("judging claims and drawing figures", quiet=quiet):
+        judged = incast.load_study(study).judge(directory, of_map)
+    return _printed(judged, quiet=quiet)
 
 
 def _printed(found: StudyResults, *, quiet: bool) -> int:
@@ -292,9 +295,11 @@ def export(
     # Drawing needs libraries that nothing else of a study needs.
     from incast.study import evaluation
 
-    found = open_study(directory)
-    mapped = None if of_map is None else open_map(of_map, found.study)
-    for file in evaluation.write(found, output, overwrite=overwrite, of_map=mapped):
+    with Phases("drawing figures"):
+        found = open_study(directory)
+        mapped = None if of_map is None else open_map(of_map, found.study)
+        written = evaluation.write(found, output, overwrite=overwrite, of_map=mapped)
+    for file in written:
         codes.say(str(file))
 
 

@@ -11,6 +11,7 @@ import incast
 from incast import _terminal
 from incast.cli import codes
 from incast.cli.command import WORKERS, whole
+from incast.cli.phases import Phases
 from incast.cli.study_ends import UnfinishedStudy, complaints
 from incast.cli.study_live import StudyLive
 from incast.study import map_writing, mapped
@@ -60,8 +61,9 @@ def map_(
         Print only errors and warnings.
 
     """
-    chosen = incast.load_study(study)
-    planned, out = chosen.plan_map(points), chosen.map_folder(output)
+    with Phases("reading the study", quiet=quiet):
+        chosen = incast.load_study(study)
+        planned, out = chosen.plan_map(points), chosen.map_folder(output)
     console = _terminal.console(stderr=True)
     if not quiet:
         runs = sum(len(plan.runs) for plan in planned.sweeps.values())

@@ -13,6 +13,7 @@ from incast import sweep as sweeps
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.command import WORKERS, Overrides, command, whole
+from incast.cli.phases import Phases
 from incast.cli.sweep_live import SweepLive
 from incast.errors import ResultsError
 from incast.sweep.text import of_unfinished
@@ -76,7 +77,8 @@ def sweep(
         No progress, only errors and warnings.
 
     """
-    planned = sweeps.read(file, scale=scale, overrides=set_ or [], check=True)
+    with Phases("checking all values", quiet=quiet):
+        planned = sweeps.read(file, scale=scale, overrides=set_ or [], check=True)
     if plan:
         _show(planned)
         return codes.OK
