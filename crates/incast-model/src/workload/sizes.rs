@@ -43,7 +43,7 @@ pub enum CustomSizes {
     Points(Vec<(Bytes, f64)>),
     /// File with the same corners, one row `bytes percent` each, relative to the scenario's folder.
     File(PathBuf),
-    /// Uniform from `min` to `max`.
+    /// Uniform from `min` to `max`, rounded down to whole bytes: `max` itself is never drawn, unless it is `min`.
     Uniform(UniformSizes),
     /// Lognormal.
     Lognormal(LognormalSizes),

@@ -148,7 +148,7 @@ pub(super) static THROUGHPUT: Table<throughput::Row> = Table {
         ),
         bytes(
             "optimum_bytes",
-            "work-conserving optimum in wire bytes: its max-min share of the links on its routes, all up, among all pairs, given their demands",
+            "work-conserving optimum in wire bytes: its max-min share of the links on its routes, all up, among all pairs, given their demands; a flow counts for the whole interval in which it starts",
             |row| row.optimum,
         ),
     ],
