@@ -21,7 +21,10 @@ class Terminal(io.StringIO):
 
 
 def terminal_of(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Stderr as a terminal; steps are shown at once. No fixture: Pytest sets stderr anew before a test's body."""
+    """Make stderr a terminal on which steps appear at once.
+
+    Tests call it: Pytest replaces stderr after the fixtures have run.
+    """
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setattr(phases, "PATIENCE", 0.0)

@@ -16,7 +16,7 @@ pub(crate) fn folder() -> TempDir {
     made.expect("a temporary folder")
 }
 
-/// The thread's temporary folder, with these files alone. A new folder for each input would take most of its time.
+/// The thread's temporary folder, with these files alone.
 pub(crate) fn with(files: &[(&str, &[u8])]) -> PathBuf {
     let folder = FOLDER.with(|folder| folder.path().to_owned());
     for old in fs::read_dir(&folder).expect("the temporary folder").flatten() {

@@ -86,7 +86,8 @@ class ClaimOutcome:
                 f"({100 * share['low']:.0f} to {100 * share['high']:.0f} % of it)"
             )
             # A map's runs are fewer and often shorter.
-            if {self.verdict, judged := share.get("judged")} == {"holds", "fails"}:
+            judged = share.get("judged")
+            if {self.verdict, judged} == {"holds", "fails"}:
                 texts[-1] += f", but in the map's own runs it {judged} at the judged setting"
         return texts
 
