@@ -46,7 +46,7 @@ impl Books {
 
 impl Nodes {
     pub(super) fn record(&mut self) {
-        if self.partitions.iter().all(|partition| partition.out.notes.is_empty()) {
+        if !self.partitions.ask() || self.partitions.iter().all(|partition| partition.out.notes.is_empty()) {
             return;
         }
         let mut notes: Vec<Noted> = self.partitions.outs().flat_map(|out| out.notes.drain(..)).collect();

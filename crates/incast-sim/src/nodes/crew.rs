@@ -1,19 +1,19 @@
 //! Threads that run partitions side by side.
 //!
 //! Partitions change hands by value: with each window a thread gets some of them, and it returns them when they have run. So
-//! there is no lock and no unsafe code, and between windows all partitions are with the thread that called.
+//! there is no unsafe code, and between windows all partitions are with the thread that called.
 
-use std::hint::spin_loop;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{Builder, JoinHandle, available_parallelism};
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 
+use super::desk::Desk;
+use super::movable::Movable;
 use super::pace::Pace;
-use super::partition::{Movable, Task};
+use super::partition::Task;
 use super::plan::{Layout, Plan};
 use crate::plan::Network;
 
@@ -24,7 +24,8 @@ const AWAKE: Duration = Duration::from_micros(200);
 const PERIOD: u32 = 256;
 
 /// Partitions of one thread for one window.
-struct Order {
+#[derive(Debug)]
+struct Load {
     partitions: Vec<Movable>,
     layout: Arc<Layout>,
     network: Arc<Network>,
@@ -33,13 +34,11 @@ struct Order {
 
 #[derive(Debug)]
 struct Hand {
-    /// `None` when the crew ends.
-    orders: Option<SyncSender<Order>>,
-    done: Receiver<Vec<Movable>>,
-    /// Returns its CPU time.
+    desk: Arc<Desk<Load>>,
+    /// Returns its CPU time. `None` when it has ended.
     thread: Option<JoinHandle<Duration>>,
-    /// Between windows: empty, for the next order.
-    load: Vec<Movable>,
+    /// Between windows, without partitions: counting owners of the plan in each window would cost four cache lines.
+    load: Option<Load>,
     /// The thread's first partition.
     first: usize,
 }
@@ -88,20 +87,28 @@ impl Crew {
 
     fn share(&mut self, all: &mut Vec<Movable>, layout: &Arc<Layout>, network: &Arc<Network>, task: Task) {
         for hand in self.hands.iter_mut().rev() {
-            let mut partitions = std::mem::take(&mut hand.load);
-            partitions.extend(all.drain(hand.first..));
-            hand.give(Order { partitions, layout: layout.clone(), network: network.clone(), task });
+            let empty = || Load { partitions: Vec::new(), layout: layout.clone(), network: network.clone(), task };
+            let mut load = hand.load.take().unwrap_or_else(empty);
+            load.partitions.extend(all.drain(hand.first..));
+            load.task = task;
+            hand.order(load);
         }
         run_all(all, Plan { layout, network }, task);
         for hand in &mut self.hands {
-            hand.load = hand.take_back(self.awake);
-            all.append(&mut hand.load);
+            let mut load = hand.take_back(self.awake);
+            all.append(&mut load.partitions);
+            hand.load = Some(load);
         }
         self.windows -= 1;
         if self.windows == 0 {
             self.windows = PERIOD;
             self.share_out(all);
         }
+    }
+
+    /// Leaves the caller the only owner of the plan until the next window.
+    pub(super) fn release_plan(&mut self) {
+        self.hands.iter_mut().for_each(|hand| hand.load = None);
     }
 
     /// Number of threads with the caller's; CPU time without it.
@@ -111,7 +118,7 @@ impl Crew {
 
     /// Neighbouring partitions stay with one thread. Threads get similar numbers of events, if the next windows are like the last.
     fn share_out(&mut self, all: &[Movable]) {
-        let events: Vec<u64> = all.iter().map(|partition| partition.out.counts.events).collect();
+        let events: Vec<u64> = all.iter().map(Movable::events).collect();
         let costs: Vec<u64> = events.iter().zip(&self.events).map(|(now, before)| now - before).collect();
         let firsts = shares(&costs, self.hands.len() + 1);
         self.hands.iter_mut().zip(firsts).for_each(|(hand, first)| hand.first = first);
@@ -120,7 +127,7 @@ impl Crew {
 }
 
 fn events(all: &[Movable]) -> u64 {
-    all.iter().map(|partition| partition.out.counts.events).sum()
+    all.iter().map(Movable::events).sum()
 }
 
 /// First partition of each thread but the first thread. Each thread has at least one.
@@ -146,33 +153,32 @@ fn shares(costs: &[u64], threads: usize) -> Vec<usize> {
 impl Hand {
     /// `None` if the system starts no further thread.
     fn new(number: usize, first: usize, awake: Duration) -> Option<Self> {
-        let ((orders, inbox), (outbox, done)) = (sync_channel(1), sync_channel(1));
+        let desk = Arc::new(Desk::new());
         let thread = Builder::new().name(format!("incast-{number}"));
-        let thread = thread.spawn(move || work(&inbox, &outbox, awake)).ok()?;
-        Some(Self { orders: Some(orders), done, thread: Some(thread), load: Vec::new(), first })
+        let own = desk.clone();
+        let thread = thread.spawn(move || work(&own, awake)).ok()?;
+        Some(Self { desk, thread: Some(thread), load: None, first })
     }
 
-    fn give(&mut self, order: Order) {
-        let given = self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok());
-        if !given {
-            self.pass_panic_on();
+    fn order(&self, load: Load) {
+        if let Some(thread) = &self.thread {
+            self.desk.order(load, thread.thread());
         }
     }
 
-    fn take_back(&mut self, awake: Duration) -> Vec<Movable> {
-        receive(&self.done, awake).unwrap_or_else(|| self.pass_panic_on())
-    }
-
     /// The thread ends early only if it panics.
-    fn pass_panic_on(&mut self) -> ! {
-        let ended = self.thread.take().and_then(|thread| thread.join().err());
-        resume_unwind(ended.unwrap_or_else(|| Box::new("a thread of the simulation ended")))
+    fn take_back(&mut self, awake: Duration) -> Load {
+        self.desk.take_back(awake).unwrap_or_else(|| {
+            let ended = self.thread.take().and_then(|thread| thread.join().err());
+            resume_unwind(ended.unwrap_or_else(|| Box::new("a thread of the simulation ended")))
+        })
     }
 
     fn end(&mut self) -> Duration {
-        self.orders = None;
+        let Some(thread) = self.thread.take() else { return Duration::ZERO };
+        self.desk.dismiss(thread.thread());
         // A panic is already on its way up.
-        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+        thread.join().unwrap_or_default()
     }
 }
 
@@ -182,35 +188,25 @@ impl Drop for Hand {
     }
 }
 
-fn work(orders: &Receiver<Order>, done: &SyncSender<Vec<Movable>>, awake: Duration) -> Duration {
-    // Miri lacks this clock.
-    let cpu = (!cfg!(miri)).then(ThreadTime::now);
-    while let Some(Order { mut partitions, layout, network, task }) = receive(orders, awake) {
-        run_all(&mut partitions, Plan { layout: &layout, network: &network }, task);
-        // Between windows the caller may change the network.
-        drop((layout, network));
-        if done.send(partitions).is_err() {
-            break;
-        }
+/// Leaves the desk in a panic too.
+struct Leaving<'a>(&'a Desk<Load>);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
     }
-    cpu.map_or(Duration::ZERO, |cpu| cpu.elapsed())
 }
 
-/// `None` if the sender is gone.
-fn receive<T>(from: &Receiver<T>, awake: Duration) -> Option<T> {
-    let start = Instant::now();
-    loop {
-        for _ in 0..64 {
-            match from.try_recv() {
-                Ok(sent) => return Some(sent),
-                Err(TryRecvError::Disconnected) => return None,
-                Err(TryRecvError::Empty) => spin_loop(),
-            }
-        }
-        if start.elapsed() >= awake {
-            return from.recv().ok();
-        }
+fn work(desk: &Desk<Load>, awake: Duration) -> Duration {
+    // Miri lacks this clock.
+    let cpu = (!cfg!(miri)).then(ThreadTime::now);
+    let _leaving = Leaving(desk);
+    while let Some(mut load) = desk.next(awake) {
+        let Load { partitions, layout, network, task } = &mut load;
+        run_all(partitions, Plan { layout, network }, *task);
+        desk.done(load);
     }
+    cpu.map_or(Duration::ZERO, |cpu| cpu.elapsed())
 }
 
 #[cfg(test)]
@@ -236,13 +232,20 @@ mod tests {
 
     #[test]
     fn a_panic_of_a_thread_reaches_the_caller() {
-        let (orders, inbox) = sync_channel(1);
-        let (outbox, done) = sync_channel(1);
-        let thread = std::thread::spawn(move || {
-            let _held: (Receiver<Order>, SyncSender<Vec<Movable>>) = (inbox, outbox);
-            std::panic::panic_any("the message");
+        let desk = Arc::new(Desk::new());
+        let thread = std::thread::spawn({
+            let desk = desk.clone();
+            move || {
+                let _leaving = Leaving(&desk);
+                let _load = desk.next(Duration::ZERO);
+                std::panic::panic_any("the message");
+            }
         });
-        let mut hand = Hand { orders: Some(orders), done, thread: Some(thread), load: Vec::new(), first: 0 };
+        let bench = crate::nodes::bench::Bench::switch(&[], |_| {});
+        let task = Task { run: 0, ahead: None, end: 0, without_hosts: false, wakes: false };
+        let (layout, network) = (bench.nodes.layout.clone(), bench.nodes.network.clone());
+        let mut hand = Hand { desk, thread: Some(thread), load: None, first: 0 };
+        hand.order(Load { partitions: Vec::new(), layout, network, task });
         let take = || drop(hand.take_back(Duration::ZERO));
         let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(take)).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"the message"));

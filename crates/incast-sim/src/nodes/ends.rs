@@ -22,6 +22,9 @@ impl Nodes {
 
     pub(super) fn pass_ends(&mut self) -> Vec<(NodeId, u64)> {
         let mut woken = Vec::new();
+        if !self.partitions.ask() {
+            return woken;
+        }
         if self.partitions.iter().any(|partition| !partition.out.shared.ends.is_empty()) {
             self.report_ends(&mut woken);
         }

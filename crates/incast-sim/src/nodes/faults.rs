@@ -80,6 +80,7 @@ impl Nodes {
 
     fn reroute(&mut self, faults: &Faults) {
         let routes = faults.routes(&self.network.fabric, Time(self.books.now));
+        self.partitions.release_plan();
         Arc::get_mut(&mut self.network).expect("no thread runs").routing.reroute(routes);
         let routing = &self.network.routing;
         let reroute = |(node, balancer): (NodeId, Option<&mut State>)| {

@@ -108,8 +108,8 @@ pub(super) struct Post {
     bags: Vec<Bag>,
     /// Partitions with a packet in their bag.
     filled: Vec<u32>,
-    /// Empty bags, to be used again.
-    pub(super) spare: Vec<Bag>,
+    /// Empty bags, to be used again: at most one for each other partition.
+    spare: Vec<Bag>,
 }
 
 impl Post {
@@ -128,6 +128,13 @@ impl Post {
 
     pub(super) const fn is_empty(&self) -> bool {
         self.filled.is_empty()
+    }
+
+    /// Keeps an empty bag.
+    pub(super) fn keep(&mut self, bag: Bag) {
+        if self.spare.len() < self.bags.len() {
+            self.spare.push(bag);
+        }
     }
 
     /// Bags with their partitions.

@@ -9,7 +9,7 @@ use super::message::PfcFrame;
 use super::ns3::Ns3;
 use super::packet::{Carried, Packet, Stamp};
 use super::plan::{Far, LINK_BITS, Layout, Plan, PortPlan};
-use super::run::{NS3, has_extras};
+use super::run::{ANY, NS3, PLAIN, TELEMETRY, TRANSPORTS, has_extras};
 use super::wire::Wire;
 use crate::host::End;
 use crate::kernel::{Event, FlowId, IdVec, Kind, Line, LocalPort, Member, Range, SentId, Target};
@@ -78,7 +78,7 @@ pub(super) enum Effect {
     Left(SentId),
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 pub(super) struct RunProgress {
     /// Packets made here less packets that ended here.
     pub(super) live: i64,
@@ -236,8 +236,24 @@ impl Out {
         self.post.put::<RUN>(to, mail, (&mut self.carried, stride));
     }
 
+    /// True if the thread between windows has something to do: records, ends of flows, isolated flows.
+    pub(super) fn asks(&self) -> bool {
+        let Shared { ends, begins, isolated, .. } = &self.shared;
+        !(self.notes.is_empty() && ends.is_empty() && begins.is_empty() && *isolated == u64::MAX)
+    }
+
     /// Puts packets of another partition on their wires.
-    pub(super) fn receive<const RUN: u8>(&mut self, layout: &Layout, bag: &mut Bag) {
+    pub(super) fn open(&mut self, layout: &Layout, run: u8, mut bag: Bag) {
+        match run {
+            PLAIN => self.receive::<PLAIN>(layout, &mut bag),
+            TELEMETRY => self.receive::<TELEMETRY>(layout, &mut bag),
+            TRANSPORTS => self.receive::<TRANSPORTS>(layout, &mut bag),
+            _ => self.receive::<ANY>(layout, &mut bag),
+        }
+        self.post.keep(bag);
+    }
+
+    fn receive<const RUN: u8>(&mut self, layout: &Layout, bag: &mut Bag) {
         let Self { wires, inboxes, calendar, carried, .. } = self;
         bag.open::<RUN>(layout.records, carried, |mail, carried| {
             let woken = calendar.wake_for_packet(mail.peer, mail.time);

@@ -4,9 +4,8 @@ use incast_model::fabric::{HostId, NodeId, NodeKind, PortId};
 
 use super::guards::Guards;
 use super::host::Host;
-use super::mail::Bag;
 use super::out::Out;
-use super::plan::{Layout, Plan};
+use super::plan::Plan;
 use super::run::{ANY, PLAIN, TELEMETRY, TRANSPORTS};
 use super::switch::Switch;
 use crate::kernel::{IdVec, Line, Member};
@@ -32,9 +31,6 @@ pub(super) struct Task {
     pub(super) wakes: bool,
 }
 
-/// Changes threads without leaving its place in memory.
-pub(super) type Movable = Box<Partition>;
-
 #[derive(Debug)]
 pub(super) struct Partition {
     pub(super) nodes: IdVec<Member, NodeId>,
@@ -44,8 +40,6 @@ pub(super) struct Partition {
     pub(super) out: Out,
     /// With work in the current window.
     pub(super) awake: Vec<Member>,
-    /// Packets from other partitions; later their empty bags.
-    pub(super) mail: Vec<(u32, Bag)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +74,7 @@ impl Partition {
         for host in hosts.iter().filter(|host| host.flows.has_starts()) {
             out.calendar.wake(plan.layout.spots[host.node()].member, 0);
         }
-        Self { nodes, places, switches, hosts, out, awake: Vec::new(), mail: Vec::new() }
+        Self { nodes, places, switches, hosts, out, awake: Vec::new() }
     }
 
     pub(super) fn node(&self, member: Member) -> Node<'_> {
@@ -117,15 +111,7 @@ impl Partition {
         }
     }
 
-    /// Windows before the next one with work; `None` if no work is left.
-    pub(super) fn ahead(&self) -> Option<u8> {
-        let calendar = &self.out.calendar;
-        let mail = self.mail.iter().filter_map(|(_, bag)| bag.first());
-        mail.map(|time| calendar.ahead_of_packet(time)).chain(calendar.ahead()).min()
-    }
-
     pub(super) fn run_window(&mut self, plan: Plan<'_>, task: Task) {
-        self.open_mail(plan.layout, task.run);
         if let Some(ahead) = task.ahead {
             self.enter(ahead);
         }
@@ -166,17 +152,5 @@ impl Partition {
 
     pub(super) fn enter(&mut self, ahead: u8) {
         self.out.calendar.advance(ahead, &mut self.awake);
-    }
-
-    pub(super) fn open_mail(&mut self, layout: &Layout, run: u8) {
-        let Self { out, mail, .. } = self;
-        for (_, bag) in mail {
-            match run {
-                PLAIN => out.receive::<PLAIN>(layout, bag),
-                TELEMETRY => out.receive::<TELEMETRY>(layout, bag),
-                TRANSPORTS => out.receive::<TRANSPORTS>(layout, bag),
-                _ => out.receive::<ANY>(layout, bag),
-            }
-        }
     }
 }

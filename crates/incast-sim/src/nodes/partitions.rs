@@ -9,8 +9,10 @@ use super::calendar::INBOXES;
 use super::crew::{Crew, run_all};
 use super::guards::Guards;
 use super::host::{Host, Hosts};
+use super::mail::Bag;
+use super::movable::Movable;
 use super::out::{Out, RunProgress};
-use super::partition::{Movable, Node, NodeMut, Partition, Place, Task};
+use super::partition::{Node, NodeMut, Partition, Place, Task};
 use super::plan::{Layout, Plan, Spot};
 use super::switch::Switch;
 use super::wire::Wire;
@@ -46,7 +48,7 @@ struct Tally {
 impl Tally {
     /// After a window.
     fn note(&mut self, all: &[Movable]) {
-        let events: Vec<u64> = all.iter().map(|partition| partition.out.counts.events).collect();
+        let events: Vec<u64> = all.iter().map(Movable::events).collect();
         self.before.resize(events.len(), 0);
         self.busiest += events.iter().zip(&self.before).map(|(now, before)| now - before).max().unwrap_or(0);
         self.before = events;
@@ -56,7 +58,8 @@ impl Tally {
 impl Partitions {
     pub(super) fn new(plan: Plan<'_>, inward: Vec<IdVec<Line, PortId>>) -> Self {
         let count = inward.len();
-        let all: Vec<_> = (0u32..).zip(inward).map(|wires| Box::new(Partition::new(plan, wires, count))).collect();
+        let all = (0u32..).zip(inward).map(|wires| Movable::new(Partition::new(plan, wires, count)));
+        let all: Vec<_> = all.collect();
         let (mut switches, mut hosts) = (Vec::new(), Vec::new());
         for spot in &plan.layout.spots {
             match all[spot.partition as usize].places[spot.member] {
@@ -76,6 +79,11 @@ impl Partitions {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Partition> {
         self.all.iter().map(|partition| &**partition)
+    }
+
+    /// False if nothing is to do between windows but for failures, samples and searches.
+    pub(super) fn ask(&self) -> bool {
+        self.all.iter().any(Movable::asks)
     }
 
     pub(super) fn outs(&mut self) -> impl Iterator<Item = &mut Out> {
@@ -147,6 +155,13 @@ impl Partitions {
         self.tally.as_ref().map_or(0, |tally| tally.busiest)
     }
 
+    /// Before the plan changes.
+    pub(super) fn release_plan(&mut self) {
+        if let Some(crew) = &mut self.crew {
+            crew.release_plan();
+        }
+    }
+
     /// Ends the threads. Returns their number with that of the caller, and their CPU time without it.
     pub(super) fn end_threads(&mut self) -> (usize, Duration) {
         self.crew.take().map_or((1, Duration::ZERO), Crew::end)
@@ -154,8 +169,11 @@ impl Partitions {
 
     /// Next window with work: begin and end.
     pub(super) fn advance(&mut self) -> Option<(u64, u64)> {
-        self.ahead = Some(self.all.iter().filter_map(|partition| partition.ahead()).min()?);
-        Some(self.all[0].out.calendar.window(self.ahead?))
+        let calendar = &self.all[0].out.calendar;
+        let mail = self.all.iter().flat_map(|partition| &partition.mail).filter_map(Bag::first);
+        let mail = mail.map(|time| calendar.ahead_of_packet(time));
+        self.ahead = Some(mail.chain(self.all.iter().filter_map(Movable::ahead)).min()?);
+        Some(calendar.window(self.ahead?))
     }
 
     /// True if no list of arrivals is left for a window: nodes know of all packets on wires.
@@ -208,29 +226,19 @@ impl Partitions {
     /// Passes packets between partitions, after steps of single nodes.
     pub(super) fn deliver(&mut self, layout: &Layout, run: u8) {
         if self.all.len() > 1 {
+            self.all.iter_mut().for_each(Movable::post);
             self.hand_over();
             self.all.iter_mut().for_each(|partition| partition.open_mail(layout, run));
         }
     }
 
     fn hand_over(&mut self) {
-        for to in 0..self.all.len() {
-            if self.all[to].mail.is_empty() {
-                continue;
-            }
-            for (from, bag) in std::mem::take(&mut self.all[to].mail) {
-                self.all[from as usize].out.post.spare.push(bag);
-            }
-        }
         for from in 0..self.all.len() {
-            if self.all[from].out.post.is_empty() {
-                continue;
+            let mut posted = std::mem::take(&mut self.all[from].posted);
+            for (to, bag) in posted.drain(..) {
+                self.all[to as usize].mail.push(bag);
             }
-            let mut post = std::mem::take(&mut self.all[from].out.post);
-            for (to, bag) in post.take() {
-                self.all[to as usize].mail.push((from as u32, bag));
-            }
-            self.all[from].out.post = post;
+            self.all[from].posted = posted;
         }
     }
 
@@ -280,7 +288,7 @@ impl Partitions {
     }
 
     pub(super) fn into_switches(self) -> impl Iterator<Item = Switch<Guards>> {
-        self.all.into_iter().flat_map(|partition| partition.switches)
+        self.all.into_iter().flat_map(|partition| partition.into_inner().switches)
     }
 
     /// Wires of the partition where those of a port end.
@@ -295,17 +303,17 @@ impl Partitions {
     }
 
     pub(super) fn events(&self) -> u64 {
-        self.all.iter().map(|partition| partition.out.counts.events).sum()
+        self.all.iter().map(Movable::events).sum()
     }
 
     pub(super) fn progress(&self) -> RunProgress {
-        let add = |sum: RunProgress, one: &RunProgress| RunProgress {
+        let add = |sum: RunProgress, one: RunProgress| RunProgress {
             live: sum.live + one.live,
             done: sum.done + one.done,
             acked: sum.acked + one.acked,
             moved: sum.moved.max(one.moved),
         };
-        self.all.iter().fold(RunProgress::default(), |sum, partition| add(sum, &partition.out.progress))
+        self.all.iter().map(Movable::progress).fold(RunProgress::default(), add)
     }
 }
 

@@ -11,6 +11,9 @@ use crate::outcome::IsolationRecord;
 impl Nodes {
     /// After the first isolation, between windows.
     pub(in crate::nodes) fn sweep_later(&mut self) {
+        if !self.partitions.ask() {
+            return;
+        }
         let isolated = |out: &mut Out| std::mem::replace(&mut out.shared.isolated, u64::MAX);
         let first = self.partitions.outs().map(isolated).min().unwrap_or(u64::MAX);
         if let Some(isolation) =

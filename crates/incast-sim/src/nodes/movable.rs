@@ -1,0 +1,108 @@
+//! Partitions as they change threads. What the thread between windows asks of each is kept beside it, as a partition's own memory is
+//! in the caches of the thread that ran it.
+
+use std::ops::{Deref, DerefMut};
+
+use super::mail::Bag;
+use super::out::RunProgress;
+use super::partition::{Partition, Task};
+use super::plan::{Layout, Plan};
+
+/// A partition after a window.
+#[derive(Debug, Clone, Copy)]
+struct Brief {
+    events: u64,
+    progress: RunProgress,
+    /// Windows before the next one with work, but for mail.
+    ahead: Option<u8>,
+    /// If true, the thread between windows has something to do for its nodes.
+    asks: bool,
+}
+
+/// A partition with its mail. It does not change its place in memory.
+#[derive(Debug)]
+pub(super) struct Movable {
+    partition: Box<Partition>,
+    /// `None` after a change since the last window.
+    brief: Option<Brief>,
+    /// From other partitions.
+    pub(super) mail: Vec<Bag>,
+    /// For other partitions.
+    pub(super) posted: Vec<(u32, Bag)>,
+}
+
+impl Deref for Movable {
+    type Target = Partition;
+
+    #[inline]
+    fn deref(&self) -> &Partition {
+        &self.partition
+    }
+}
+
+impl DerefMut for Movable {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Partition {
+        self.brief = None;
+        &mut self.partition
+    }
+}
+
+impl Movable {
+    pub(super) fn new(partition: Partition) -> Self {
+        Self { partition: Box::new(partition), brief: None, mail: Vec::new(), posted: Vec::new() }
+    }
+
+    pub(super) fn into_inner(self) -> Partition {
+        *self.partition
+    }
+
+    pub(super) fn run_window(&mut self, plan: Plan<'_>, task: Task) {
+        self.open_mail(plan.layout, task.run);
+        self.partition.run_window(plan, task);
+        self.post();
+        let out = &self.partition.out;
+        self.brief = Some(Brief {
+            events: out.counts.events,
+            progress: out.progress,
+            ahead: out.calendar.ahead(),
+            asks: out.asks(),
+        });
+    }
+
+    /// Puts packets from other partitions on their wires.
+    pub(super) fn open_mail(&mut self, layout: &Layout, run: u8) {
+        if self.mail.is_empty() {
+            return;
+        }
+        self.brief = None;
+        for bag in self.mail.drain(..) {
+            self.partition.out.open(layout, run, bag);
+        }
+    }
+
+    /// Takes the bags for other partitions.
+    pub(super) fn post(&mut self) {
+        if !self.partition.out.post.is_empty() {
+            self.posted.extend(self.partition.out.post.take());
+        }
+    }
+
+    pub(super) fn events(&self) -> u64 {
+        self.brief.map_or_else(|| self.partition.out.counts.events, |brief| brief.events)
+    }
+
+    pub(super) fn progress(&self) -> RunProgress {
+        self.brief.map_or_else(|| self.partition.out.progress, |brief| brief.progress)
+    }
+
+    /// Windows before the next one with work; `None` if no work is left. Mail is no work.
+    pub(super) fn ahead(&self) -> Option<u8> {
+        self.brief.map_or_else(|| self.partition.out.calendar.ahead(), |brief| brief.ahead)
+    }
+
+    /// False if its nodes have no notes, no ends of flows and no isolated flows for the thread between windows.
+    pub(super) fn asks(&self) -> bool {
+        self.brief.map_or_else(|| self.partition.out.asks(), |brief| brief.asks)
+    }
+}
