@@ -85,6 +85,16 @@ impl Calendar {
         Woken((until << SLOT_BITS) | (u64::from(self.slot.wrapping_add(ahead)) % INBOXES as u64))
     }
 
+    /// As [`Calendar::wake_for_packet`]; returns the slot. Most packets of other partitions arrive in the next window.
+    #[inline]
+    pub(super) fn wake_soon(&mut self, node: Member, time: u64) -> usize {
+        if time >= self.end + self.lookahead {
+            return self.wake_for_packet(node, time).slot();
+        }
+        self.set(node, 0);
+        usize::from(self.slot) % INBOXES
+    }
+
     /// Current window modulo [`INBOXES`].
     #[inline]
     pub(super) const fn current(&self) -> usize {

@@ -46,17 +46,24 @@ impl Mail {
 }
 
 /// Packets from one partition to another, in order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Bag {
     mails: Vec<Mail>,
-    /// First arrival; `None` in an empty bag.
-    first: Option<u64>,
+    /// First arrival; [`u64::MAX`] in an empty bag.
+    first: u64,
     records: Vec<IntRecord>,
     ranges: Vec<Vec<Range>>,
 }
 
+impl Default for Bag {
+    fn default() -> Self {
+        Self { mails: Vec::new(), first: u64::MAX, records: Vec::new(), ranges: Vec::new() }
+    }
+}
+
 impl Bag {
-    pub(super) const fn first(&self) -> Option<u64> {
+    /// Time of the first arrival; [`u64::MAX`] in an empty bag.
+    pub(super) const fn first(&self) -> u64 {
         self.first
     }
 
@@ -69,7 +76,7 @@ impl Bag {
                 self.records.extend(&carried.records[..usize::from(packet.records).min(stride)]);
             }
         }
-        self.first = Some(self.first.map_or(mail.time, |first| first.min(mail.time)));
+        self.first = self.first.min(mail.time);
         self.mails.push(mail);
     }
 
@@ -98,7 +105,7 @@ impl Bag {
         drop(ranges);
         self.mails.clear();
         self.records.clear();
-        self.first = None;
+        self.first = u64::MAX;
     }
 }
 

@@ -106,3 +106,31 @@ impl Movable {
         self.brief.map_or_else(|| self.partition.out.asks(), |brief| brief.asks)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nodes::Cut;
+    use crate::nodes::bench::{Bench, flow};
+    use crate::nodes::run::PLAIN;
+
+    #[test]
+    fn a_partition_that_changed_since_its_window_is_asked_again() {
+        let bench = Bench::switch(&[flow(0, 2, 9)], |_| {});
+        let (layout, inward) = Layout::new(&bench.nodes.network, Cut::Whole);
+        let plan = Plan { layout: &layout, network: &bench.nodes.network };
+        let wires = inward.into_iter().next().expect("one partition");
+        let mut movable = Movable::new(Partition::new(plan, (0, wires), 1));
+        // Hosts wake for their first flows.
+        let begin = movable.ahead();
+        assert_eq!(begin, Some(0));
+        let end = layout.window;
+        movable.run_window(plan, Task { run: PLAIN, ahead: begin, end, without_hosts: false, wakes: true });
+        let events = movable.events();
+        assert!(events > 0 && movable.brief.is_some() && !movable.asks());
+        movable.out.counts.events += 1;
+        movable.out.shared.isolated = 0;
+        assert_eq!(movable.events(), events + 1);
+        assert!(movable.asks());
+    }
+}

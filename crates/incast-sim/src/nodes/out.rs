@@ -256,9 +256,9 @@ impl Out {
     fn receive<const RUN: u8>(&mut self, layout: &Layout, bag: &mut Bag) {
         let Self { wires, inboxes, calendar, carried, .. } = self;
         bag.open::<RUN>(layout.records, carried, |mail, carried| {
-            let woken = calendar.wake_for_packet(mail.peer, mail.time);
+            let slot = calendar.wake_soon(mail.peer, mail.time);
             if let Some(place) = mail.place {
-                inboxes[mail.peer][woken.slot()].push(mail.time << LINK_BITS | u64::from(place));
+                inboxes[mail.peer][slot].push(mail.time << LINK_BITS | u64::from(place));
             }
             wires[mail.line].receive::<RUN>(mail, carried);
         });

@@ -170,9 +170,9 @@ impl Partitions {
     /// Next window with work: begin and end.
     pub(super) fn advance(&mut self) -> Option<(u64, u64)> {
         let calendar = &self.all[0].out.calendar;
-        let mail = self.all.iter().flat_map(|partition| &partition.mail).filter_map(Bag::first);
+        let mail = self.all.iter().flat_map(|partition| &partition.mail).map(Bag::first).min();
         let mail = mail.map(|time| calendar.ahead_of_packet(time));
-        self.ahead = Some(mail.chain(self.all.iter().filter_map(Movable::ahead)).min()?);
+        self.ahead = Some(mail.into_iter().chain(self.all.iter().filter_map(Movable::ahead)).min()?);
         Some(calendar.window(self.ahead?))
     }
 
