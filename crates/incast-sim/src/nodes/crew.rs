@@ -177,7 +177,7 @@ impl Hand {
     fn end(&mut self) -> Duration {
         let Some(thread) = self.thread.take() else { return Duration::ZERO };
         self.desk.dismiss(thread.thread());
-        // A panic is already on its way up.
+        // The caller has had any panic of the thread with its last order, or panics itself.
         thread.join().unwrap_or_default()
     }
 }

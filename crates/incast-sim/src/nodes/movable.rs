@@ -1,5 +1,6 @@
-//! Partitions as they change threads. What the thread between windows asks of each is kept beside it, as a partition's own memory is
-//! in the caches of the thread that ran it.
+//! Partitions as they change threads.
+//!
+//! A partition's memory is in the caches of the thread that ran it. So its answers to the thread between windows are kept beside it.
 
 use std::ops::{Deref, DerefMut};
 
