@@ -90,7 +90,9 @@ impl Finished {
     /// Reads flows of a results folder.
     pub fn of_results(results: &Results, ideal: Ideal) -> Result<Self, ResultsError> {
         let mut all = Self { schemes: results.manifest().schemes.keys().cloned().collect(), ..Self::default() };
-        for batch in results.table("flows")? {
+        for batch in
+            results.columns("flows", &["scheme", "label", "size_bytes", "start_ps", "backlogged", of(ideal)])?
+        {
             all.add_batch(&batch?, ideal).ok_or_else(|| {
                 ResultsError::damaged(&results.folder().join("flows.parquet"), "it lacks a column that this needs")
             })?;
@@ -128,12 +130,8 @@ impl Finished {
     }
 
     fn add_batch(&mut self, batch: &RecordBatch, ideal: Ideal) -> Option<()> {
-        let name = match ideal {
-            Ideal::Hpcc => "slowdown_hpcc",
-            Ideal::Exact => "slowdown_exact",
-        };
         let sizes = batch.column_by_name("size_bytes")?.as_primitive_opt::<Int64Type>()?;
-        let slowdowns = batch.column_by_name(name)?.as_primitive_opt::<Float64Type>()?;
+        let slowdowns = batch.column_by_name(of(ideal))?.as_primitive_opt::<Float64Type>()?;
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
         let labels = numbers(batch, "label", &mut self.labels)?;
         let starts = batch.column_by_name("start_ps")?;
@@ -148,6 +146,13 @@ impl Finished {
             self.rows.push((schemes[row], labels[row], sizes.value(row).unsigned_abs(), slowdown));
         }
         Some(())
+    }
+}
+
+const fn of(ideal: Ideal) -> &'static str {
+    match ideal {
+        Ideal::Hpcc => "slowdown_hpcc",
+        Ideal::Exact => "slowdown_exact",
     }
 }
 
