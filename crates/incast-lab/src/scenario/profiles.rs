@@ -113,10 +113,8 @@ impl Kind {
 
     fn profiles(self, name: &str) -> Option<&'static [(&'static str, &'static str)]> {
         match self {
-            Self::Control => Control::catalogue().into_iter().find(|info| info.name == name).map(|info| info.profiles),
-            Self::Transport => {
-                Transport::catalogue().into_iter().find(|info| info.name == name).map(|info| info.profiles)
-            }
+            Self::Control => Control::profiles(name),
+            Self::Transport => Transport::profiles(name),
         }
     }
 

@@ -45,13 +45,13 @@ fn message(control: &Control, written: Option<&Value>, nic: Rate) -> Option<Stri
     if nic.0 < 2 * meant.0 || written.is_some_and(|written| written.get("profile").is_some()) {
         return None;
     }
-    let info = Control::catalogue().into_iter().find(|info| info.name == control.name())?;
-    let usual = value(Control::named(info.name, info.profiles.first()?.0)?);
+    let name = control.name();
+    let usual = value(Control::named(name, Control::profiles(name)?.first()?.0)?);
     let now = value(control);
     let given = |field: &str| written.is_some_and(|written| written.get(field).is_some());
     let mut found = Vec::new();
     for &field in control.increases() {
-        let [now, usual] = [&now, &usual].map(|all| all[info.name][field].as_str());
+        let [now, usual] = [&now, &usual].map(|all| all[name][field].as_str());
         if now == usual && !given(field) {
             let rate: Rate = now?.parse().ok()?;
             let scaled = u128::from(rate.0) * u128::from(nic.0) / u128::from(meant.0);

@@ -265,6 +265,13 @@ macro_rules! controls {
                     schema: schemars::schema_for!($params),
                 }),+]
             }
+            /// Named parameter sets of a control, default first; made without its schema, which takes long.
+            pub fn profiles(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+                match name {
+                    $($name => Some($params::PROFILES),)+
+                    _ => None,
+                }
+            }
             /// Control by name and profile.
             pub fn named(name: &str, profile: &str) -> Option<Self> {
                 match name {

@@ -77,6 +77,13 @@ macro_rules! transports {
                     schema: schemars::schema_for!($params),
                 }),+]
             }
+            /// Named parameter sets of a transport, default first; made without its schema, which takes long.
+            pub fn profiles(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+                match name {
+                    $($name => Some($params::PROFILES),)+
+                    _ => None,
+                }
+            }
             /// Transport by name and profile.
             pub fn named(name: &str, profile: &str) -> Option<Self> {
                 match name {
