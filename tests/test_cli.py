@@ -431,6 +431,10 @@ def test_results_slowdown(command: Command, results: Path) -> None:
 def test_trace(command: Command, small: Path, tmp_path: Path, ending: str) -> None:
     done = command("trace", small, "-o", f"flows.{ending}")
     assert done.returncode == 0, done.stderr
+    again = command("trace", small, "-o", f"flows.{ending}")
+    assert again.returncode == 2
+    assert f"flows.{ending} exists already" in again.stderr
+    assert command("trace", small, "-o", f"flows.{ending}", "--overwrite").returncode == 0
     head, _, tail = SMALL.partition("[[workload]]")
     schemes = "[scheme" + tail.partition("[scheme")[2]
     replayed = write(tmp_path, f'{head}[[workload]]\ntrace = {{ file = "flows.{ending}" }}\n\n{schemes}', "again.toml")

@@ -59,6 +59,18 @@ def test_a_scenario_is_a_regular_file_of_bounded_size(tmp_path: Path, command: C
         assert why in done.stderr
 
 
+def test_output_never_goes_into_a_pipe(tmp_path: Path, command: Command) -> None:
+    write(tmp_path, SMALL)
+    os.mkfifo(tmp_path / "pipe.csv")
+    os.mkfifo(tmp_path / "pipe.toml")
+    trace = ("trace", "scenario.toml", "-o", "pipe.csv", "--overwrite")
+    dot = ("export", "dot", "scenario.toml", "-o", "pipe.csv", "--overwrite")
+    for asked in (trace, dot, ("new", "pipe.toml", "--overwrite")):
+        done = command(*asked)
+        assert done.returncode == 2
+        assert "is not a regular file and is never overwritten" in done.stderr
+
+
 def test_the_pipe_of_a_shell_is_read(tmp_path: Path) -> None:
     file = write(tmp_path, SMALL)
     asked = [sys.executable, "-m", "incast", "show", "/dev/stdin"]

@@ -121,6 +121,18 @@ def test_kinds_of_columns(tmp_path: Path) -> None:
     assert [type(run.columns["load"]) for run in plan.runs] == [float] * 4
 
 
+@pytest.mark.parametrize("path", ["seed", " seed", '"seed"', "'seed'"])
+def test_a_field_is_varied_once_whatever_the_spelling(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ScenarioError, match="is varied by the axis `seed`"):
+        planned(tmp_path, SEEDS, overrides=[f"{path} = 5"])
+    other = f"[[vary]]\nname = 'other'\npath = {json.dumps(path)}\nvalues = [3, 4]\n"
+    with pytest.raises(ScenarioError, match="is already varied by the axis `seed`"):
+        planned(tmp_path, SEEDS + other)
+    size = "[[vary]]\npath = 'workload[0].incast.size'\nvalues = ['8kB']\n"
+    with pytest.raises(ScenarioError, match="is already varied by the axis `size`"):
+        planned(tmp_path, size + size.replace("[0]", "[00]").replace("path", "name = 'other'\npath"))
+
+
 def test_keys_tell_runs_apart_and_nothing_else(tmp_path: Path) -> None:
     before = planned(tmp_path, SEEDS).keys
     assert planned(tmp_path, 'title = "another"\n' + SEEDS).keys == before
@@ -451,7 +463,16 @@ def test_datasets_that_are_none(done: sweep.Sweep, tmp_path: Path, command: Comm
         incast.open_sweep(copy)
     planned(tmp_path, LOADS)
     assert "layout 2" in refused(command, tmp_path, "sweep.toml", "-o", "copy")
-    for broken in ("{", "[]", json.dumps({"format": 1}), json.dumps(index | {"runs": [{"key": "x"}]})):
+    first, *others = index["columns"]
+    run, *rest = index["runs"]
+    changed = (
+        {"runs": [{"key": "x"}]},
+        {"title": 5},
+        {"columns": [first | {"values": 5}, *others]},
+        {"runs": [run | {"scheme": [None]}, *rest]},
+        {"runs": [run | {"columns": {"other": 1}}, *rest]},
+    )
+    for broken in ("{", "[]", json.dumps({"format": 1}), *(json.dumps(index | change) for change in changed)):
         (copy / "sweep.json").write_text(broken, encoding="utf-8")
         with pytest.raises(ResultsError, match="damaged"):
             incast.open_sweep(copy)

@@ -31,6 +31,8 @@ def refuse_if_there(file: Path, *, overwrite: bool, option: str = "--output") ->
     """
     if file.is_dir():
         raise ResultsExistError(f"{file} is a folder and is never overwritten; choose a file with {option}")
+    if file.exists() and not file.is_file():
+        raise ResultsExistError(f"{file} is not a regular file and is never overwritten; choose a file with {option}")
     if file.exists() and not overwrite:
         raise _there(file, option)
 

@@ -64,7 +64,9 @@ def alone(results: Results) -> Table:
         ResultsError: The jobs have not been simulated alone.
 
     """
-    folders = sorted((results.path / FOLDER).glob("*"), key=lambda folder: int(folder.name))
+    # Other programs leave files of their own, such as .DS_Store.
+    numbered = [one for one in (results.path / FOLDER).glob("*") if one.name.isascii() and one.name.isdecimal()]
+    folders = sorted(numbered, key=lambda folder: int(folder.name))
     if not folders:
         raise ResultsError(f"{results.path}: jobs were not simulated alone; run the scenario with --alone")
     together = _times(results)

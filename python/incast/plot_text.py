@@ -31,8 +31,11 @@ LEAST_PANEL = 0.15
 
 
 def text_size(inches: float) -> dict[str, float]:
-    """Settings of the text of a figure so wide; ticks are made with them when it is drawn as well."""
-    return {"font.size": SMALL} if inches < NARROW else {}
+    """Settings of the text of a figure so wide; ticks are made with them when it is drawn as well.
+
+    `$` in a name or a title is a character, not the begin of a formula.
+    """
+    return {"text.parse_math": False, **({"font.size": SMALL} if inches < NARROW else {})}
 
 
 def add_legend(figure: Figure | SubFigure, handles: dict[str, Any]) -> None:

@@ -151,7 +151,10 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
             ),
         );
     }
-    found.extend(thresholds::found(fabric, setup));
+    let its = ["switch", "lossless"];
+    let chosen = [&its[..], &["scheme", scheme.name.as_str(), "switch", "lossless"]];
+    let chosen = chosen.iter().any(|keys| prepared.given.written(keys).is_some());
+    found.extend(thresholds::found(fabric, setup, chosen));
     found.extend(buffers::found(prepared, setup));
     found.extend(times::found(fabric, setup));
     found

@@ -6,7 +6,7 @@ use incast_model::field::FieldError;
 use incast_model::flow::MAX_TIME;
 use incast_model::gates::check_gates;
 use incast_model::range;
-use incast_model::units::Bytes;
+use incast_model::units::{Bytes, Time};
 
 use crate::congestion::{MAX_INT_RECORDS, Telemetry};
 use crate::host::Carrier;
@@ -93,10 +93,36 @@ impl Setup {
             format!("the flows have {:.3} EB together; at most 1 EB is possible", bytes as f64 / 1e18)
         })?;
         self.check_nodes()?;
+        self.check_links()?;
         check_gates(&self.flows).map_err(|error| FieldError::new("workload", error.to_string()))?;
         unless(flows.iter().all(|flow| (1..8).contains(&flow.priority)), "workload.priority", || {
             "priorities are 1 to 7 (0 carries PFC frames)".into()
         })
+    }
+
+    /// Keys of the kernel have space for arrivals this long after the latest event.
+    fn check_links(&self) -> Result<(), FieldError> {
+        let (packets, most) = (&self.params.packets, Time(MAX_TIME.0 / 10));
+        let others = [packets.ack, packets.min_ack, packets.cnp, packets.control, packets.pfc];
+        let others = others.into_iter().chain([self.params.switch.isolation.message]).map(|size| size.0);
+        let largest = others.fold(packets.largest(&self.carriers), u64::max);
+        let bits = u128::from(8 * (largest + packets.gap.0));
+        for link in self.fabric.links() {
+            let ps = bits * 1_000_000_000_000 / u128::from(link.rate.0)
+                + u128::from(link.delay.0)
+                + u128::from(self.params.host.jitter.0);
+            unless(ps <= u128::from(most.0), "fabric", || {
+                let node = |port| &self.fabric.node(self.fabric.port(port).node).name;
+                format!(
+                    "a packet of {largest} B takes {:.1} s over the link from `{}` to `{}` of {:#}; at most {most:#} is possible",
+                    ps as f64 * 1e-12,
+                    node(link.a),
+                    node(link.b),
+                    link.rate,
+                )
+            })?;
+        }
+        Ok(())
     }
 
     fn check_nodes(&self) -> Result<(), FieldError> {

@@ -9,6 +9,7 @@ from typing import Any
 
 import incast
 from incast import _input
+from incast._echo import shell
 from incast._nearest import hint
 from incast.charts.source import Source
 from incast.errors import ResultsError
@@ -195,9 +196,14 @@ def chosen(group: Group, where: Mapping[str, str]) -> Variation:
         raise ResultsError(f"{group.path}: no finished run with {conditions(where)}")
     if len(fitting) > 1:
         open_ = [name for place, name in enumerate(names) if len({str(each.values[place]) for each in fitting}) > 1]
-        say = " ".join(f"--where {name}={fitting[0].values[names.index(name)]}" for name in open_)
+        say = " ".join(as_option(name, fitting[0].values[names.index(name)]) for name in open_)
         raise ResultsError(f"{group.path}: {len(fitting)} scenarios match; choose one, for example {say}")
     return fitting[0]
+
+
+def as_option(name: str, value: object) -> str:
+    """The option of the command line that chooses a value of a column."""
+    return f"--where {shell(f'{name}={value}')}"
 
 
 def conditions(where: Mapping[str, object]) -> str:

@@ -12,6 +12,8 @@ Overrides = Annotated[
     list[str] | None,
     Parameter(name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."),
 ]
+Overwrite = Annotated[bool, Parameter(negative=(), show_default=False)]
+"""The parameter's own help says what is replaced."""
 
 MANY = 2**31 - 1
 """Upper bound of options that count things (our choice; all of the core's numbers hold it)."""

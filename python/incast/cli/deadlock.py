@@ -14,7 +14,7 @@ from incast._whole import refuse_if_there, write_all, write_whole
 from incast.cli import codes, deadlock_routing, deadlock_verify, jellyfish
 from incast.cli.command import Overrides, whole
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
-from incast.cli.deadlock_paths import Bounces, PerPair, Seed, paths_of, together
+from incast.cli.deadlock_paths import Bounces, PerPair, Seed, only_for, paths_of, together
 from incast.cli.stages import Stages
 from incast.errors import ScenarioError, translated
 
@@ -153,7 +153,7 @@ def tag(
     file: Path,
     /,
     *,
-    paths: str = "shortest",
+    paths: str | None = None,
     bounces: Bounces = None,
     per_pair: PerPair = None,
     method: Literal["greedy", "clos", "per-hop"] = "greedy",
@@ -179,9 +179,10 @@ def tag(
     Parameters
     ----------
     file
-        Scenario, a TOML file; only its fabric is used.
+        Scenario, a TOML file; only its fabric and its routes are used.
     paths
-        Paths to keep lossless: routes, shortest, trees, random, up-down, or a file; see check.
+        Paths to keep lossless: routes, shortest, trees, random, up-down, or a file; see check. Default: routes if the
+        scenario has network.route, otherwise shortest.
     bounces
         For up-down: how often a packet may go up again. Default: 0.
     per_pair
@@ -217,6 +218,7 @@ def tag(
         Output format.
 
     """
+    only_for(paths, bounces, per_pair)
     together(bool(export) == (output is not None), "--export and --output must be used together")
     together(order == "number" or method == "greedy", "--order needs --method greedy")
     given = [name for name, value in (("--port-names", port_names), ("--dscp", dscp)) if value]
@@ -227,7 +229,7 @@ def tag(
     if output is not None and output.exists() and not output.is_dir():
         raise ScenarioError(f"--output {output}: is a file, must be a folder")
     options = {
-        "paths": paths_of(paths, bounces, per_pair),
+        "paths": None if paths is None else paths_of(paths, bounces, per_pair),
         "method": method,
         "classes": classes,
         "random_order": order == "random",

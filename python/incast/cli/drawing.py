@@ -12,7 +12,7 @@ from incast._echo import CONTROL, word
 from incast._nearest import hint
 from incast._whole import refuse_if_there
 from incast.charts import kinds
-from incast.charts.groups import Group, Variation, chosen, read
+from incast.charts.groups import Group, Variation, as_option, chosen, read
 from incast.charts.over import FIGURES, over
 from incast.cli import codes
 from incast.errors import ResultsError
@@ -163,7 +163,7 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
         if column["name"] != x and column["path"] != "seed" and len({str(one.values[place]) for one in taken}) > 1
     ]  # fmt: skip
     if others:
-        say = " ".join(f"--where {column['name']}={column['values'][0]}" for column in others)
+        say = " ".join(as_option(column["name"], column["values"][0]) for column in others)
         raise ResultsError(f"{group.path}: other columns vary too; choose values, for example {say}")
     return over(names, ((one.values, one.source) for one in taken), taken[0].source.palette), {
         "x": x,

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 from incast import _core
 from incast._whole import refuse_if_there, write_whole
 from incast.cli import codes, sonic
-from incast.cli.command import Overrides
+from incast.cli.command import Overrides, Overwrite
 from incast.errors import translated
 
 DOT_EXAMPLES = """
@@ -38,7 +38,6 @@ SHOWN = 5
 """Notices that are printed one by one."""
 
 Output = Annotated[Path, Parameter(name=["--output", "-o"])]
-Overwrite = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 app = App(
     name="export",
@@ -137,6 +136,7 @@ def qlen(
 
 def write(form: Literal["dot", "ns3"], file: Path, output: Path, overrides: Overrides, overwrite: bool) -> None:
     """Write the fabric in a format, and print the notes about it."""
+    refuse_if_there(output, overwrite=overwrite)
     with translated():
         notices = _core.Scenario.load(file, overrides or []).write_fabric(form, output, overwrite).splitlines()
     for notice in notices[:SHOWN]:

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from incast._echo import shell
 from incast._nearest import hint
-from incast._whole import writing
+from incast._whole import refuse_if_there, writing
 from incast.cli import codes
 from incast.cli.command import command
 from incast.cli.listing import wrapped
@@ -65,6 +65,8 @@ def new(
     if file.suffix != ".toml":
         codes.complain(f"{file}: the name of a scenario must end in .toml")
         return codes.BAD_INPUT
+    if overwrite:
+        refuse_if_there(file, overwrite=True)
     with writing(file):
         try:
             with file.open("w" if overwrite else "x", encoding="utf-8") as out:

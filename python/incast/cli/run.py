@@ -112,7 +112,24 @@ def _simulate_alone(scenario: incast.Scenario, results: incast.Results, *, quiet
     for part, folder in jobs:
         with Live(_terminal.console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
             warnings.simplefilter("ignore", incast.IncastWarning)
-            part.run(folder, threads=threads, progress=live.update)
+            try:
+                part.run(folder, threads=threads, progress=live.update)
+            except KeyboardInterrupt as interrupt:
+                raise NotAlone(results.path, *interrupt.args) from None
+
+
+class NotAlone(codes.UnfinishedError):
+    """A run is finished, but not all of its jobs have been simulated alone."""
+
+    def __init__(self, folder: Path, *signal: object) -> None:
+        super().__init__(*signal)
+        self.folder = folder
+
+    def __str__(self) -> str:
+        return (
+            f"interrupted; the run is whole in {self.folder}, not all jobs have been simulated alone; "
+            "repeat the command with --overwrite"
+        )
 
 
 def examples() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from cyclopts import Parameter
 
 from incast import _terminal
 from incast import sweep as sweeps
+from incast._database import literal
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.command import WORKERS, Overrides, command, whole
@@ -130,8 +132,9 @@ def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
             f"{len(done.done)} of {len(done.runs)} runs in {done.path}: {cpu:,.1f} CPU seconds of simulation{speed}"
         )
         codes.say(f"columns: {', '.join((*done.columns, 'scheme'))}")
-        codes.say(f"""  polars.read_parquet("{done.path}/runs/*/flows.parquet")""")
-        codes.say(f"""  duckdb.sql("from '{done.path}/runs/*/slowdown.parquet'")""")
+        flows, slowdowns = (f"{done.path}/runs/*/{table}.parquet" for table in ("flows", "slowdown"))
+        codes.say(f"  polars.read_parquet({json.dumps(flows, ensure_ascii=False)})")
+        codes.say(f"  duckdb.sql({json.dumps(f'from {literal(slowdowns)}', ensure_ascii=False)})")
     return code
 
 

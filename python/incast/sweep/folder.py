@@ -153,6 +153,10 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
+SCALAR = (str, int, float)
+"""Types of values of columns."""
+
+
 def read_index(path: Path) -> dict[str, Any]:
     """The index of a sweep's folder."""
     file = path / INDEX
@@ -170,4 +174,31 @@ def read_index(path: Path) -> dict[str, Any]:
         raise ResultsError(
             f"{path} has layout {found}, written by incast {wrote}; incast {incast.__version__} reads layout {FORMAT}"
         )
+    if why := _wrong(index):
+        raise ResultsError(f"{file} is damaged: {why}")
     return index
+
+
+def _wrong(index: dict[str, Any]) -> str | None:
+    """The first entry of an index that has another type than the one that sweeps write, if any."""
+    if not isinstance(index.get("title"), str | None):
+        return "title must be a text"
+    columns, runs = index.get("columns"), index.get("runs")
+    if not isinstance(columns, list) or not all(isinstance(column, dict) for column in columns):
+        return "columns must be a list of objects"
+    for place, column in enumerate(columns):
+        if not isinstance(column.get("name"), str):
+            return f"columns[{place}].name must be a text"
+        values = column.get("values")
+        if not isinstance(values, list) or not all(isinstance(value, SCALAR) for value in values):
+            return f"columns[{place}].values must be a list of texts and numbers"
+    if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
+        return "runs must be a list of objects"
+    names = {column["name"] for column in columns}
+    for place, run in enumerate(runs):
+        if not all(isinstance(run.get(name), str) for name in ("key", "scheme")):
+            return f"runs[{place}].key and .scheme must be texts"
+        its = run.get("columns")
+        if not isinstance(its, dict) or its.keys() != names or not all(isinstance(one, SCALAR) for one in its.values()):
+            return f"runs[{place}].columns must have a text or a number for each of columns"
+    return None

@@ -437,9 +437,31 @@ def last_part(path: str) -> str:
     return before[-1] if last == "value" and before and before[-1] else last
 
 
+PART = re.compile(r"""\s*(?:\[\s*(\d+)\s*\]|\.?\s*([\w-]+|"(?:[^"\\]|\\.)*"|'[^']*'))\s*""")
+"""An index or a name of a path, which can be quoted."""
+
+
 def covers(path: str, other: str) -> bool:
-    """True if setting `path` also sets `other`."""
-    return other == path or other.startswith((f"{path}.", f"{path}["))
+    """True if setting `path` also sets `other`, whatever the spelling of their names."""
+    mine, its = _parts(path), _parts(other)
+    return its[: len(mine)] == mine
+
+
+def _parts(path: str) -> list[int | str]:
+    """Names and indices of a path; a path that the scenario will refuse is one name."""
+    found: list[int | str] = []
+    at = 0
+    while at < len(path):
+        part = PART.match(path, at)
+        if part is None:
+            return [path]
+        index, name = part.groups()
+        try:
+            found.append(int(index) if index else next(iter(tomllib.loads(f"{name} = 0"))))
+        except ValueError:
+            return [path]
+        at = part.end()
+    return found
 
 
 def _matches(skip: dict[str, Any], columns: dict[str, Value]) -> bool:

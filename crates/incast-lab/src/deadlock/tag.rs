@@ -48,8 +48,8 @@ pub enum ExportForm {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TagOptions {
-    /// Paths that should stay lossless.
-    pub paths: PathsOption,
+    /// Paths that should stay lossless. Default: the routes if the scenario has `network.route`, or else the shortest paths.
+    pub paths: Option<PathsOption>,
     /// Algorithm that chooses tags.
     pub method: Method,
     /// Traffic classes that share tags, 1 or more; above 1 only with Clos.
@@ -110,7 +110,8 @@ pub struct RuleFile {
 pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagShow, Vec<RuleFile>), Diagnostics> {
     let ready = Ready::new(loaded)?;
     let wiring = Wiring::new(&ready.fabric);
-    let elp = options.paths.elp(&wiring, &ready, base, options.seed)?;
+    let given = if loaded.scenario().network.route.is_empty() { PathsOption::Shortest } else { PathsOption::Routes };
+    let elp = options.paths.as_ref().unwrap_or(&given).elp(&wiring, &ready, base, options.seed)?;
     let Tagged { rules, verification } =
         options.tagging()?.rules(&wiring, &elp).map_err(|error| option("paths", error))?;
     if rules.tags() > options.priorities {
@@ -148,7 +149,7 @@ impl TagOptions {
         Ok(match (self.method, &self.paths) {
             (Method::PerHop, _) => Tagging::PerHop,
             (Method::Greedy, _) => Tagging::Greedy(Greedy { order, injection: Injection::Shared }),
-            (Method::Clos, PathsOption::UpDown { bounces }) => {
+            (Method::Clos, Some(PathsOption::UpDown { bounces })) => {
                 Tagging::Clos(ClosScheme { classes: self.classes, ..ClosScheme::new(*bounces) })
             }
             (Method::Clos, _) => {

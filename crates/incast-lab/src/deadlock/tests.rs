@@ -86,7 +86,7 @@ fn bounces_need_a_tag_each() {
     assert!(!bounced.deadlock_free);
     let tags = |method, bounces| {
         let options = TagOptions {
-            paths: PathsOption::UpDown { bounces },
+            paths: Some(PathsOption::UpDown { bounces }),
             method,
             classes: 1,
             random_order: false,
@@ -109,7 +109,7 @@ fn bounces_need_a_tag_each() {
 #[test]
 fn exports_are_files() {
     let options = |export: Vec<ExportForm>, priorities, method| TagOptions {
-        paths: PathsOption::UpDown { bounces: 1 },
+        paths: Some(PathsOption::UpDown { bounces: 1 }),
         method,
         classes: 1,
         random_order: false,

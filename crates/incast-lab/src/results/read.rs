@@ -61,6 +61,13 @@ impl Results {
         if let Some(name) = manifest.tables.keys().find(|name| TableSpec::named(name).is_none()) {
             return Err(ResultsError::damaged(&file, format!("it has an unknown table, `{}`", word(name))));
         }
+        for (scheme, of_scheme) in &manifest.schemes {
+            if let Some((name, _)) = of_scheme.counts.iter().find(|(_, count)| !count.is_u64()) {
+                let why =
+                    format!("counts.{} of scheme `{}` must be a whole number, 0 or more", word(name), word(scheme));
+                return Err(ResultsError::damaged(&file, why));
+            }
+        }
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 

@@ -9,9 +9,10 @@ use incast_sim::{BufferPlan, Carrier, Setup};
 use super::{kmin, scaled};
 use crate::warning::{Warning, setting};
 
-pub(super) fn found(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
+/// `chosen`: the scenario has its own lossless priorities.
+pub(super) fn found(fabric: &Fabric, setup: &Setup, chosen: bool) -> Vec<Warning> {
     let resumes = never_resumes_early(fabric, setup).or_else(|| empty_after_pauses(fabric, setup));
-    [ecn(fabric, setup), resumes, nothing_lossless(setup)].into_iter().flatten().collect()
+    [ecn(fabric, setup), resumes, not_lossless(setup, chosen)].into_iter().flatten().collect()
 }
 
 /// Ports of switches outside servers, with the plan of their buffer.
@@ -191,22 +192,24 @@ fn scaled_up(number: u64, to: u64, from: u64) -> u64 {
     u64::try_from((u128::from(number) * u128::from(to)).div_ceil(u128::from(from.max(1)))).unwrap_or(u64::MAX)
 }
 
-/// PFC that pauses no flow: all priorities of the workload are lossy.
-fn nothing_lossless(setup: &Setup) -> Option<Warning> {
+/// Priorities of RDMA that PFC does not pause: all of them, or some and nobody chose that.
+fn not_lossless(setup: &Setup, chosen: bool) -> Option<Warning> {
     let switch = &setup.params.switch;
     let (paused, rdma) = (switch.paused_priorities(), |carrier: &Carrier| matches!(carrier, Carrier::Rdma(_)));
     let sent = priorities(setup, rdma);
     let moves = switch.isolation.enabled || switch.tagging.enabled;
-    if sent == 0 || paused == 0 || moves || sent & paused != 0 {
+    let lossy = sent & !paused;
+    if lossy == 0 || paused == 0 || moves || (chosen && lossy != sent) {
         return None;
     }
     let listed = |mask: u8| (0..8u8).filter(move |prio| mask & 1 << prio != 0).map(|prio| prio.to_string());
     let listed = |mask: u8| listed(mask).collect::<Vec<_>>().join(", ");
-    let noun = if sent.count_ones() == 1 { "priority" } else { "priorities" };
+    let noun = if lossy.count_ones() == 1 { "priority" } else { "priorities" };
+    let otherwise = if lossy == sent { ", or `pfc = false`" } else { "" };
     let text = format!(
-        "RDMA flows have {noun} {sent}, which PFC does not pause: packets can be dropped; write `lossless = [{sent}]`, or `pfc = \
-         false`",
-        sent = listed(sent)
+        "RDMA flows have {noun} {}, which PFC does not pause: packets can be dropped; write `lossless = [{}]`{otherwise}",
+        listed(lossy),
+        listed(sent)
     );
     Some(Warning::new("switch.lossless", text))
 }
@@ -295,6 +298,11 @@ mod tests {
         let text = of("switch.lossless", "[switch]\nlossless = [2]\n").unwrap();
         assert!(text.contains("RDMA flows have priority 3, which PFC does not pause"), "{text}");
         assert!(text.ends_with("write `lossless = [3]`, or `pfc = false`"), "{text}");
+        let other = "[[workload]]\npriority = 4\nlist = [{ src = 0, dst = 1, size = \"10kB\" }]\n";
+        let text = of("switch.lossless", other).unwrap();
+        assert!(text.contains("RDMA flows have priority 4, which PFC does not pause"), "{text}");
+        assert!(text.ends_with("write `lossless = [3, 4]`"), "{text}");
+        assert_eq!(of("switch.lossless", &format!("[switch]\nlossless = [3]\n{other}")), None);
         for fine in ["lossless = [3]", "pfc = false", "lossless = [2, 3]", "lossless = []"] {
             assert_eq!(of("switch.lossless", &format!("[switch]\n{fine}\n")), None, "{fine}");
         }

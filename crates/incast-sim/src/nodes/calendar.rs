@@ -76,6 +76,7 @@ impl Calendar {
     /// Wakes a node in the last window with a list at the latest.
     #[inline(never)]
     pub(super) fn wake_for_packet(&mut self, node: Member, time: u64) -> Woken {
+        debug_assert!(time >= self.end, "packets arrive in later windows");
         let (mut ahead, mut until) = (0, self.end + self.lookahead);
         while time >= until && usize::from(ahead) < INBOXES - 1 {
             (ahead, until) = (ahead + 1, until + self.lookahead);
@@ -88,6 +89,7 @@ impl Calendar {
     /// As [`Calendar::wake_for_packet`]; returns the slot. Most packets of other partitions arrive in the next window.
     #[inline]
     pub(super) fn wake_soon(&mut self, node: Member, time: u64) -> usize {
+        debug_assert!(time >= self.end, "packets arrive in later windows");
         if time >= self.end + self.lookahead {
             return self.wake_for_packet(node, time).slot();
         }

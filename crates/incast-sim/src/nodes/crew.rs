@@ -198,9 +198,9 @@ impl Drop for Leaving<'_> {
 }
 
 fn work(desk: &Desk<Load>, awake: Duration) -> Duration {
+    let _leaving = Leaving(desk);
     // Miri lacks this clock.
     let cpu = (!cfg!(miri)).then(ThreadTime::now);
-    let _leaving = Leaving(desk);
     while let Some(mut load) = desk.next(awake) {
         let Load { partitions, layout, network, task } = &mut load;
         run_all(partitions, Plan { layout, network }, *task);

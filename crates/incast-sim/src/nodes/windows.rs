@@ -69,7 +69,7 @@ impl Nodes {
             let Some((begin, end)) = self.next_window(&mut idle) else {
                 return self.run_dry(limits.horizon);
             };
-            if let Some(halt) = self.act_before(begin, &limits) {
+            if let Some(halt) = self.act_before(begin, &mut watch) {
                 return halt;
             }
             if begin > limits.horizon && self.next_time().is_some() {
@@ -134,14 +134,15 @@ impl Nodes {
         Halt::Idle
     }
 
-    fn act_before(&mut self, begin: u64, limits: &Limits) -> Option<Halt> {
+    fn act_before(&mut self, begin: u64, watch: &mut Watch<'_>) -> Option<Halt> {
         loop {
             let due = self.next_action();
             if due.time >= begin {
                 return None;
             }
             self.settle();
-            if let Some(halt) = self.act_in_time(due, limits) {
+            // Many samples can be due before one window.
+            if let Some(halt) = self.act_in_time(due, &watch.limits).or_else(|| self.stops(watch, due.time)) {
                 return Some(halt);
             }
         }
@@ -161,8 +162,9 @@ impl Nodes {
 
     /// True if all flows may complete, or be cancelled, before `end`.
     ///
-    /// A flow completes with the ACK of its last byte, which is on the wire when the window begins. A flow that passes
-    /// completes in this window and is never checked again.
+    /// A flow completes with the ACK of its last byte, which is on the wire when the window begins. A flow that passes is
+    /// not checked again: it completes in this window, unless a failure loses the ACK, and then later windows only run
+    /// event by event.
     fn may_end(&mut self, end: u64) -> bool {
         let flows = self.network.flows.flows.len();
         let late = self.books.gates.may_call_off(end);

@@ -106,7 +106,9 @@ fn lookahead(Setup { fabric, params, .. }: &Setup) -> u64 {
     let packets = &params.packets;
     let ack = packets.ack.0.max(packets.min_ack.0);
     let others = packets.control.0.min(packets.segment_header.0);
-    let least = packets.pfc.0.min(ack).min(packets.cnp.0).min(packets.data_header.0).min(others);
+    let isolation = &params.switch.isolation;
+    let message = if isolation.enabled { isolation.message.0 } else { u64::MAX };
+    let least = packets.pfc.0.min(ack).min(packets.cnp.0).min(packets.data_header.0).min(others).min(message);
     let header = match params.switch.forwarding {
         Forwarding::StoreAndForward => least,
         Forwarding::CutThrough | Forwarding::CutThroughUnderrun => least.min(params.switch.cut_through_header.0),

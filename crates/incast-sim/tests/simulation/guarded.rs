@@ -88,26 +88,30 @@ fn isolation() -> impl Strategy<Value = IsolationParams> {
     let lengths = (500u64..20_000, 0u64..20_000, 0u64..10_000);
     let times = (100u64..5000, 1u64..20_000, 1u64..20_000);
     let more = (any::<bool>(), prop::option::of(1u32..4), any::<bool>(), any::<bool>(), 1u32..4);
-    (any::<bool>(), lengths, times, more).prop_map(|(enabled, (from, ramp, message), (every, hold, age), more)| {
-        let (marks, table, hosts, all, flows) = more;
-        IsolationParams {
-            enabled,
-            queue: 2,
-            detection: match marks {
-                true => FlowDetection::Marks { kmin: Bytes(from), kmax: Bytes(from + ramp), pmax: 0.4 },
-                false => FlowDetection::Counters { above: Bytes(from), flows },
-            },
-            table,
-            message_above: Bytes(message),
-            message_every: Time::ns(every),
-            release_below: Bytes(from),
-            hold: Time::ns(hold),
-            age: Time::ns(every + age),
-            hosts: if hosts { IsolationAtHosts::Isolate } else { IsolationAtHosts::Ignore },
-            mark: if all { MarkedFlows::All } else { MarkedFlows::Isolated },
-            ..IsolationParams::default()
-        }
-    })
+    let sizes = 1u64..100;
+    (any::<bool>(), lengths, times, more, sizes).prop_map(
+        |(enabled, (from, ramp, length), (every, hold, age), more, message)| {
+            let (marks, table, hosts, all, flows) = more;
+            IsolationParams {
+                enabled,
+                queue: 2,
+                detection: match marks {
+                    true => FlowDetection::Marks { kmin: Bytes(from), kmax: Bytes(from + ramp), pmax: 0.4 },
+                    false => FlowDetection::Counters { above: Bytes(from), flows },
+                },
+                table,
+                message_above: Bytes(length),
+                message: Bytes(message),
+                message_every: Time::ns(every),
+                release_below: Bytes(from),
+                hold: Time::ns(hold),
+                age: Time::ns(every + age),
+                hosts: if hosts { IsolationAtHosts::Isolate } else { IsolationAtHosts::Ignore },
+                mark: if all { MarkedFlows::All } else { MarkedFlows::Isolated },
+                ..IsolationParams::default()
+            }
+        },
+    )
 }
 
 fn troubled(scenario: &Scenario, trouble: &Trouble) -> Bench {

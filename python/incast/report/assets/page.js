@@ -397,7 +397,10 @@ async function showOver() {
   const scale = { domain: group().schemes, range: group().places.map((place) => PALETTES.light[place % PALETTES.light.length]) };
   for (const layer of spec.layer) {
     layer.encoding.color.scale = scale;
-    if (!numeric) continue;
+    if (!numeric) {
+      layer.encoding.x.sort = column.values;
+      continue;
+    }
     layer.encoding.x.axis.format = ".12~g";
     if (column.values.length <= 12) layer.encoding.x.axis.values = column.values;
     if (column.log) layer.encoding.x.scale = { type: "log", padding: 20 };

@@ -255,6 +255,10 @@ fn what_the_fabric_does_not_have_is_located() {
              links) would take 4.44 GB, at most 4.29 GB are possible",
         ),
         (
+            with("[fabric.star]\nhosts = 5", "[fabric.star]\nhosts = 5\nrate = \"20bps\""),
+            "fabric: a packet of 1090 B takes 436.0 s over the link from `h0` to `s0` of 20 b/s; at most 400 s is possible",
+        ),
+        (
             with("[fabric.star]\nhosts = 5", "[fabric.custom]\nhosts = 2\nlinks = [{ a = \"h0\", b = \"h3\" }]"),
             "s.toml:5:26: fabric.custom.links[0].b: there is no node `h3`; did you mean",
         ),
