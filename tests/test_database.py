@@ -36,7 +36,7 @@ def test_one_module_opens_duckdb() -> None:
         str(file.relative_to(PACKAGE)): match[0]
         for file in PACKAGE.rglob("*.py")
         # Not the program text that a sweep prints for its user.
-        if (match := opens.search(file.read_text(encoding="utf-8").replace("duckdb.sql(\"from '{", "")))
+        if (match := opens.search(file.read_text(encoding="utf-8").replace("duckdb.sql({json", "")))
     }
     assert found == {"_database.py": "duckdb.connect"}
 

@@ -56,7 +56,7 @@ pub(super) struct Noted {
     pub(super) note: Note,
 }
 
-/// Time, class and number of the event.
+/// Circumstances of a drop; `event`: class and number of the event.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dropped {
     pub(super) reason: DropReason,

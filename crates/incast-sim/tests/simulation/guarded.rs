@@ -108,7 +108,6 @@ fn isolation() -> impl Strategy<Value = IsolationParams> {
                 age: Time::ns(every + age),
                 hosts: if hosts { IsolationAtHosts::Isolate } else { IsolationAtHosts::Ignore },
                 mark: if all { MarkedFlows::All } else { MarkedFlows::Isolated },
-                ..IsolationParams::default()
             }
         },
     )
