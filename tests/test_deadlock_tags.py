@@ -25,6 +25,20 @@ Rules = dict[tuple[str, int, int, int], int]
 """The new tag by switch, tag, ingress port and egress port."""
 
 
+def test_given_routes_stay_lossless_unless_other_paths_are_asked_for(tmp_path: Path, command: Command) -> None:
+    routes = "".join(
+        f'[[network.route]]\nat = "s{at}"\nto = "h{(at + 2) % 3}"\nvia = ["s{(at + 1) % 3}"]\n' for at in range(3)
+    )
+    file = write(tmp_path, RING + routes)
+    given, asked, other = (
+        command("deadlock", "tag", file, "--format", "json", *paths)
+        for paths in ((), ("--paths", "routes"), ("--paths", "shortest"))
+    )
+    assert given.returncode == 0, given.stderr
+    assert given.stdout == asked.stdout
+    assert given.stdout != other.stdout
+
+
 @pytest.mark.parametrize(("bounces", "tags"), [(0, 1), (1, 2), (2, 3)])
 def test_tags_count_bounces(bounces: int, tags: int, command: Command) -> None:
     done = command("deadlock", "tag", TESTBED, "--paths", "up-down", "--bounces", bounces, "--method", "clos")
