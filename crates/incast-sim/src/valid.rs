@@ -12,7 +12,7 @@ use crate::congestion::{MAX_INT_RECORDS, Telemetry};
 use crate::host::Carrier;
 use crate::host::ClassBy;
 use crate::kernel::MAX_ID;
-use crate::nodes::{MAX_NICS, MAX_PORTS};
+use crate::nodes::{MAX_CROSSING, MAX_NICS, MAX_PORTS};
 use crate::plan::BufferPlan;
 use crate::setup::{Arithmetic, Setup};
 use crate::transport::Transport;
@@ -102,7 +102,7 @@ impl Setup {
 
     /// Keys of the kernel have space for arrivals this long after the latest event.
     fn check_links(&self) -> Result<(), FieldError> {
-        let (packets, most) = (&self.params.packets, Time(MAX_TIME.0 / 10));
+        let (packets, most) = (&self.params.packets, Time(MAX_CROSSING));
         let others = [packets.ack, packets.min_ack, packets.cnp, packets.control, packets.pfc];
         let others = others.into_iter().chain([self.params.switch.isolation.message]).map(|size| size.0);
         let largest = others.fold(packets.largest(&self.carriers), u64::max);

@@ -12,8 +12,9 @@ Overrides = Annotated[
     list[str] | None,
     Parameter(name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."),
 ]
-Overwrite = Annotated[bool, Parameter(negative=(), show_default=False)]
-"""The parameter's own help says what is replaced."""
+Flag = Parameter(negative=(), show_default=False)
+"""An option without a value."""
+Overwrite = Annotated[bool, Flag]
 
 MANY = 2**31 - 1
 """Upper bound of options that count things (our choice; all of the core's numbers hold it)."""

@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from incast import _companions, _core
 from incast._whole import refuse_if_there, write_all, write_whole
 from incast.cli import codes, deadlock_routing, deadlock_verify, jellyfish
-from incast.cli.command import Overrides, whole
+from incast.cli.command import Flag, Overrides, Overwrite, whole
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, only_for, paths_of, together
 from incast.cli.stages import Stages
@@ -41,7 +41,6 @@ UNUSABLE = "error: These files cannot be loaded on SONiC today:"
 Form = Literal["json", "csv", "sonic", "p4", "nftables"]
 Repeated = Parameter(negative=(), consume_multiple=False)
 Positive = whole(1)
-Flag = Parameter(negative=(), show_default=False)
 
 app = App(
     name="deadlock",
@@ -70,7 +69,7 @@ def check(
     cycles: Annotated[int, whole(0)] = 3,
     seed: Seed = 1,
     draw: Path | None = None,
-    overwrite: Annotated[bool, Flag] = False,
+    overwrite: Overwrite = False,
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
 ) -> int:
@@ -166,7 +165,7 @@ def tag(
     dscp: Annotated[list[int] | None, Repeated] = None,
     export: Annotated[list[Form] | None, Repeated] = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    overwrite: Annotated[bool, Flag] = False,
+    overwrite: Overwrite = False,
     force: Annotated[bool, Flag] = False,
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option

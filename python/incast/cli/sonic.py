@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from incast import _core
 from incast._whole import refuse_if_there, write_all, write_whole
 from incast.cli import codes
-from incast.cli.command import Overrides
+from incast.cli.command import Overrides, Overwrite
 from incast.errors import IncastError, ScenarioError, translated
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ Examples:
   incast import sonic config_db.json -o switch.toml
 """
 Output = Parameter(name=["--output", "-o"])
-Flag = Parameter(negative=(), show_default=False)
 
 
 def sonic_buffers(
@@ -37,7 +36,7 @@ def sonic_buffers(
     scheme: str | None = None,
     port_names: str = "Ethernet0/4",
     round_: Annotated[bool, Parameter(name="--round", negative=(), show_default=False)] = False,
-    overwrite: Annotated[bool, Flag] = False,
+    overwrite: Overwrite = False,
     set_: Overrides = None,
 ) -> None:
     """Export buffers, PFC, ECN, schedulers and watchdog of the switches for SONiC: CONFIG_DB and pg_profile_lookup.ini.
@@ -85,7 +84,7 @@ def read(
     *,
     pg_profile_lookup: Path | None = None,
     output: Annotated[Path | None, Output] = None,
-    overwrite: Annotated[bool, Flag] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Convert buffers, PFC, ECN, schedulers and watchdog of a SONiC switch to the sections [switch] and [ecn].
 

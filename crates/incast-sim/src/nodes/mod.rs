@@ -53,7 +53,7 @@ pub use cut::Cut;
 use in_order::Queue;
 use partitions::Partitions;
 use plan::{Layout, Plan};
-pub(crate) use plan::{MAX_NICS, MAX_PORTS};
+pub(crate) use plan::{MAX_CROSSING, MAX_NICS, MAX_PORTS};
 use run::kind_of;
 use series::Series;
 use switch::Switch;

@@ -1,6 +1,7 @@
 //! Partitions as they change threads.
 //!
-//! A partition's memory is in the caches of the thread that ran it. So its answers to the thread between windows are kept beside it.
+//! The thread that ran a partition has its memory in its caches; another thread that reads it waits for each cache line. So this
+//! keeps copies of what the thread between windows asks.
 
 use std::ops::{Deref, DerefMut};
 

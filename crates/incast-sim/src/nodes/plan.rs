@@ -18,7 +18,10 @@ pub(crate) const MAX_PORTS: usize = 1 << LINK_BITS;
 
 pub(crate) const MAX_NICS: usize = 255;
 
-const _: () = assert!(MAX_TIME.0 + MAX_TIME.0 / 10 < 1 << (u64::BITS - LINK_BITS), "times with links fit into keys");
+/// Longest time in ps from the begin of a transmission to the arrival of its last bit.
+pub(crate) const MAX_CROSSING: u64 = MAX_TIME.0 / 10;
+
+const _: () = assert!(MAX_TIME.0 + MAX_CROSSING < 1 << (u64::BITS - LINK_BITS), "times with links fit into keys");
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PortPlan {
