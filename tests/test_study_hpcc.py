@@ -20,6 +20,7 @@ def test_smoke(tmp_path: Path) -> None:
         "incast": 3,
         "queue": 8,
         "ending": 5,
+        "joining": 5,
         "failures": 6,
     }
     assert {claim.id.rstrip("bcd") for claim in found.claims} == {f"E{number}" for number in range(1, 25)}
