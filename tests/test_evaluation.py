@@ -128,6 +128,12 @@ def test_a_page_has_the_verdicts_and_figures_of_its_file() -> None:
         assert set(re.findall(r"\]\(([^)]*\.svg)\)", text)) == pictures
 
 
+def test_pictures_have_no_formulas_in_words() -> None:
+    pictures = list(evaluations.FOLDER.glob("*.svg"))
+    assert pictures
+    assert not [path.name for path in pictures if "\\mathdefault" in path.read_text(encoding="utf-8")]
+
+
 def test_the_evaluations_are_small() -> None:
     assert sum(path.stat().st_size for path in evaluations.FOLDER.iterdir()) < 3_000_000
 

@@ -411,3 +411,20 @@ def test_a_notebook_shows_a_figure_of_results(sampled: incast.Results) -> None:
 def test_results_refuse_a_chart(sampled: incast.Results, kind: Kind, options: dict[str, Any], message: str) -> None:
     with pytest.raises(incast.ResultsError, match=message):
         sampled.plot(kind, **options)
+
+
+@pytest.mark.parametrize(
+    ("limits", "shown"),
+    [((1, 200), ["1", "10", "100"]), ((12, 240), ["20", "100", "200"]), ((500, 3e7), ["10³", "10⁴", "10⁷"]),
+     ((2e-5, 9e-5), ["2·10⁻⁵", "3·10⁻⁵"])],
+)  # fmt: skip
+def test_labels_of_logarithmic_axes_have_no_formulas(limits: tuple[float, float], shown: list[str]) -> None:
+    with plot.matplotlib().rc_context(plot_text.text_size(6)):
+        figure = plot.matplotlib("figure").Figure(figsize=(6, 3))
+        axes = figure.subplots()
+        axes.set(yscale="log", ylim=limits)
+        plot_text.label_powers(axes.yaxis)
+        figure.draw_without_rendering()
+        labels = [text.get_text() for text in axes.get_yticklabels(which="both")]
+    assert set(shown) <= set(labels)
+    assert not any("$" in label for label in labels)

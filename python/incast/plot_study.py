@@ -135,18 +135,22 @@ def _axes(axes: Axes, chart: DrawnChart) -> None:
     title = chart.y_title or f"{chart.about}{unit}"
     short = title if len(title) <= plot.LABEL else chart.unit
     along = chart.x_title or chart.x
-    numbers = "{x:g}"
     limits = domain_of(chart)
     if chart.cdf:
         axes.set(xlabel=short, ylabel=along, xscale="log" if chart.log else "linear", xlim=limits)
+        if chart.log:
+            plot_text.label_powers(axes.xaxis)
         return
     named = not chart.lines and chart.x_title is None and not all(isinstance(x, (int, float)) for x in chart.along())
     axes.set(xlabel="" if named else along, ylabel=short, yscale="log" if chart.log else "linear", ylim=limits)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
     if chart.log_x:
         axes.set_xscale("log")
-    if not chart.log:
-        axes.yaxis.set_major_formatter(numbers)
+        plot_text.label_powers(axes.xaxis)
+    if chart.log:
+        plot_text.label_powers(axes.yaxis)
+    else:
+        axes.yaxis.set_major_formatter("{x:g}")
 
 
 def _lines(

@@ -12,6 +12,7 @@ from incast._library import needed
 from incast.errors import ResultsError
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure, SubFigure
 
 COLUMNS = 4
@@ -28,6 +29,9 @@ BESIDE = 0.5
 """Inches that vertical labels need next to a panel (our choice)."""
 LEAST_PANEL = 0.15
 """Inches of the smallest panel (our choice): a smaller one shows nothing."""
+PLAIN = (1e-3, 1e4)
+"""Range of a logarithmic axis without powers of ten (our choice)."""
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def text_size(inches: float) -> dict[str, float]:
@@ -59,6 +63,26 @@ def add_title(figure: Figure | SubFigure, title: str) -> None:
     above = figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
     _break(figure, above, most)
     _shorten(figure, above, most)
+
+
+def label_powers(axis: Axis) -> None:
+    """Labels of a logarithmic axis without formulas, which `text_size` turns off: 10, or 10⁴ on a long axis."""
+    ticker = needed("matplotlib.ticker", "drawing")
+
+    class Powers(ticker.LogFormatterSciNotation):  # type: ignore[misc, name-defined]
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            if not super().__call__(x, pos):
+                return ""
+            low, high = sorted(self.axis.get_view_interval())
+            if low >= PLAIN[0] and high <= PLAIN[1]:
+                return f"{x:g}"
+            exponent = math.floor(math.log10(x) + 1e-9)
+            power = f"10{str(exponent).translate(RAISED)}"
+            factor = f"{x / 10**exponent:.3g}"
+            return power if factor == "1" else f"{factor}·{power}"
+
+    axis.set_major_formatter(Powers())
+    axis.set_minor_formatter(Powers(labelOnlyBase=False, minor_thresholds=(1.5, 0.5)))
 
 
 def fit_labels(figure: Figure) -> None:
