@@ -273,7 +273,8 @@ def test_jobs_alone(tmp_path: Path, command: Command) -> None:
     assert [(row["scheme"], row["label"], row["iterations"]) for row in rows] == [("free", job, 2) for job in JOBS]
     steps = 2 * (RANKS - 1)
     for row in rows:
-        assert row["alone_ps"] == steps * DELIVERED_PS + (steps - 1) * ACK_PS
+        # Before the second of two iterations an ACK of the first crosses two links.
+        assert row["alone_ps"] == steps * DELIVERED_PS + (steps - 1) * ACK_PS + (LATENCY_PS / 2 + ACK_PS)
         assert row["slowdown"] == row["mean_ps"] / row["alone_ps"]
         assert row["slowdown"] == pytest.approx(2, rel=0.15)
     lines = [line.split() for line in out.splitlines() if line.endswith(f"{rows[0]['slowdown']:.3f}")]
@@ -303,7 +304,7 @@ ring_all_reduce = {{ size = "1MB", iterations = 3, ranks.hosts = "4-7" }}"""
     results = incast.load(write(tmp_path, text)).run(tmp_path / "out", alone=True)
     together, apart = (
         {
-            (row["size_bytes"], row["iteration"]): row["communication_ps"]
+            (row["size_bytes"], row["iteration"]): row["end_ps"]
             for row in incast.open(folder).iterations().dicts()
             if row["label"] == "job"
         }
@@ -313,8 +314,32 @@ ring_all_reduce = {{ size = "1MB", iterations = 3, ranks.hosts = "4-7" }}"""
     assert set(apart) == {*together, (1_000_000, 1)}
     (row,) = (row for row in results.alone().dicts() if row["label"] == "job")
     assert row["iterations"] == len(together)
-    assert row["mean_ps"] == sum(together.values()) / 4
-    assert row["alone_ps"] == sum(apart[key] for key in together) / 4
+    # Three iterations of the first collective, one of the second; both begin at 0.
+    last = ((SIZE, 2), (1_000_000, 0))
+    assert row["mean_ps"] == sum(together[key] for key in last) / 4
+    assert row["alone_ps"] == sum(apart[key] for key in last) / 4
+
+
+def test_iterations_that_overlap_count_once(tmp_path: Path) -> None:
+    """Ranks that have finished compute while others communicate: times of iterations add up to the time of the job."""
+    text = """
+[fabric.star]
+hosts = 6
+rate = "10Gbps"
+[[workload]]
+label = "job"
+ring_all_reduce = { size = "600kB", iterations = 10, compute = "500us" }
+[[workload]]
+label = "noise"
+list = [{ src = 0, dst = 1, size = "10MB" }]
+[scheme.free]
+control = "unlimited"
+"""
+    results = incast.load(write(tmp_path, text)).run(tmp_path / "out", alone=True)
+    rows = list(results.iterations().dicts())
+    assert any(after["start_ps"] - row["end_ps"] < after["compute_ps"] for row, after in pairwise(rows))
+    (row,) = results.alone().dicts()
+    assert row["mean_ps"] == (rows[-1]["end_ps"] - rows[0]["start_ps"]) / 10
 
 
 def test_a_job_alone_keeps_its_settings(tmp_path: Path) -> None:

@@ -24,12 +24,12 @@ FIELDS = (
     Given("scheme", "name", None, "scheme"),
     Given("label", "name", None, "label of the job's collectives"),
     Given("iterations", "i64", None, "compared iterations: those completed in both simulations"),
-    Given("mean_ps", "f64", "ps", "mean time of an iteration, communication and compute, next to the other traffic"),
+    Given("mean_ps", "f64", "ps", "mean time from the end of an iteration to that of the next, with the other traffic"),
     Given("alone_ps", "f64", "ps", "the same in a simulation of the job alone"),
     Given("slowdown", "f64", None, "`mean_ps` / `alone_ps`"),
 )
 HEAD = ("job", "scheme", "iterations", "mean", "alone", "slowdown")
-LEGEND = "jobs next to the other traffic and alone: mean time of an iteration, communication and compute"
+LEGEND = "jobs next to the other traffic and alone: mean time of an iteration with its compute time"
 BY_LABEL = ("control_by_label", "transport_by_label", "window_by_label")
 """Settings of a scheme for the flows of some labels."""
 NO_JOB = "jobs are not also simulated alone: no iteration of a collective completed"
@@ -96,17 +96,26 @@ def _row(scheme: str, label: str, together: dict[Key, int], times: dict[Key, int
 
 
 def _times(results: Results) -> Times:
-    """Times of the completed iterations of results, with compute time, in order of the schemes."""
+    """Times of the completed iterations of results, in order of the schemes: from the end of the previous iteration.
+
+    Ranks that have finished compute while others communicate, so compute and communication times of an iteration
+    overlap. The first iteration of a collective has no compute time and begins with its first message.
+    """
     found: Times = {}
     if "iterations" not in results.tables:
         return found
     order = list(results.manifest["schemes"])
     places = _places(results)
     table = _tables.checked(results, "iterations")
+    rows: dict[tuple[str, str], dict[Key, Any]] = {}
     for row in sorted(table.dicts(), key=lambda row: order.index(row["scheme"])):
         key = places[row["label"], row["collective"]], row["iteration"]
-        times = found.setdefault((row["scheme"], row["label"]), {})
-        times[key] = row["compute_ps"] + row["end_ps"] - row["start_ps"]
+        rows.setdefault((row["scheme"], row["label"]), {})[key] = row
+    for job, mine in rows.items():
+        times = found.setdefault(job, {})
+        for (place, number), row in mine.items():
+            before = mine.get((place, number - 1))
+            times[place, number] = row["end_ps"] - (before["end_ps"] if before else row["start_ps"])
     return found
 
 
