@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from incast import tenants
 from incast.charts.source import Source
@@ -10,32 +11,47 @@ from incast.findings.finding import GUARANTEES, QUIET, Finding
 from incast.findings.words import counted, prefix, share, spread
 from incast.tenants.sharing import TOLERANCE
 
+DONE = {"receive": "received", "send": "sent"}
+Rows = list[dict[str, Any]]
+
 
 def guarantees(source: Source) -> Iterator[Finding]:
-    """VMs that received less than 95 % of their guarantee, and the VM that received least of it."""
+    """VMs that received or sent less than 95 % of their guarantee, and the VM with the lowest share.
+
+    If there are none: the lowest share, and that of the worst interval between samples if it is below 95 %.
+    """
     if not source.count("throughput"):
         return
-    found = [
-        row for each in source.results for row in tenants.guarantees(each).dicts() if row["direction"] == "receive"
-    ]
+    found = [row for each in source.results for row in tenants.guarantees(each).dicts()]
     if not found:
         return
     kept = 1 - TOLERANCE
+    broken = [_broken(source, [row for row in found if row["direction"] == one], one, kept) for one in DONE]
+    if any(broken):
+        yield from (each for each in broken if each)
+        return
     of = {scheme: [row for row in found if row["scheme"] == scheme] for scheme in source.schemes}
     of = {scheme: rows for scheme, rows in of.items() if rows}
-    below = {scheme: sum(row["satisfaction"] < kept for row in rows) for scheme, rows in of.items()}
+    least = {scheme: min(row["satisfaction"] for row in rows) for scheme, rows in of.items()}
+    worst = {scheme: min(row["worst"] for row in rows) for scheme, rows in of.items()}
+    text = f"Every VM received and sent at least {spread(least, share)} of its guarantee"
+    if min(worst.values()) < kept:
+        text += f", in its worst interval between samples {spread(worst, share)}"
+    yield Finding("guarantees", QUIET + 1, f"{text}.", tuple(of))
+
+
+def _broken(source: Source, rows: Rows, direction: str, kept: float) -> Finding | None:
+    """The finding about VMs below their guarantee in one direction, if there are any."""
+    of = {scheme: [row for row in rows if row["scheme"] == scheme] for scheme in source.schemes}
+    below = {scheme: sum(row["satisfaction"] < kept for row in mine) for scheme, mine in of.items()}
     below = {scheme: count for scheme, count in below.items() if count}
-    if below:
-        judged = spread({scheme: len(of[scheme]) for scheme in below})
-        worst = min(found, key=lambda row: row["satisfaction"])
-        who = f"VM {worst['vm']} of {worst['tenant']}" + (f", {worst['scheme']}" if len(below) > 1 else "")
-        text = (
-            f"{prefix(list(below), source.schemes)}{counted(below, 'VM')} of {judged} received less than "
-            f"{share(kept)} of the guaranteed throughput; the "
-            f"lowest share was {share(worst['satisfaction'])} ({who})."
-        )
-        yield Finding("guarantees", GUARANTEES, text, tuple(below))
-    else:
-        least = {scheme: min(row["satisfaction"] for row in rows) for scheme, rows in of.items()}
-        text = f"Every VM received at least {spread(least, share)} of its guarantee."
-        yield Finding("guarantees", QUIET + 1, text, tuple(of))
+    if not below:
+        return None
+    judged = spread({scheme: len(of[scheme]) for scheme in below})
+    worst = min(rows, key=lambda row: row["satisfaction"])
+    who = f"VM {worst['vm']} of {worst['tenant']}" + (f", {worst['scheme']}" if len(below) > 1 else "")
+    text = (
+        f"{prefix(list(below), source.schemes)}{counted(below, 'VM')} of {judged} {DONE[direction]} less than "
+        f"{share(kept)} of the guaranteed throughput; the lowest share was {share(worst['satisfaction'])} ({who})."
+    )
+    return Finding("guarantees", GUARANTEES - (direction == "send"), text, tuple(below))
