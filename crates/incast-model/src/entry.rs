@@ -96,12 +96,16 @@ pub(crate) struct Place<'a> {
 /// CSV needs no quotes.
 pub(crate) fn is_label(name: &str) -> bool {
     (1..=LONGEST_NAME).contains(&name.chars().count())
+        && name != ALL
         && name == name.trim()
         && !name.contains(|c: char| is_control(c) || c == ',' || c == '"')
 }
 
-pub(crate) const LABEL_RULE: &str =
-    "a name of at most 200 characters without commas, quotes, control characters, or blanks at its ends";
+pub(crate) const LABEL_RULE: &str = "a name of at most 200 characters without commas, quotes, control characters, or blanks at \
+    its ends, and not `all`, which means all labels in results";
+
+/// All labels in results.
+const ALL: &str = "all";
 
 #[cfg(test)]
 mod tests {
@@ -112,7 +116,9 @@ mod tests {
         assert!(LABEL_RULE.contains(&format!("at most {LONGEST_NAME} characters")));
         let [longest, longer] = [0, 1].map(|more| is_label(&"a".repeat(LONGEST_NAME + more)));
         assert!(longest && !longer);
-        assert!(!is_label("") && !is_label(" a") && !is_label("a\u{200b}b"));
+        assert!(
+            !is_label("") && !is_label(" a") && !is_label(ALL) && is_label("all_to_all") && !is_label("a\u{200b}b")
+        );
     }
 
     #[test]

@@ -102,6 +102,11 @@ fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
             let message = "a transport other than RDMA has its own window";
             found.push(Diagnostic::new(path::join(path, "window"), message).allowed("none"));
         }
+        (None, None) => {
+            let none = Diagnostic::new(path, "the scheme has no `control` and no `transport`");
+            let (controls, transports) = (Control::NAMES.join(", "), Transport::NAMES.join(", "));
+            found.push(none.allowed(format!("control = one of {controls}; or transport = one of {transports}")));
+        }
         _ => {}
     }
     for label in scheme.transport_by_label.keys() {

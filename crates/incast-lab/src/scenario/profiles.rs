@@ -64,11 +64,6 @@ pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
 }
 
 fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<Diagnostic>) {
-    if !scheme.contains_key("control") && !scheme.contains_key("transport") {
-        let diagnostic = Diagnostic::new(path, "the scheme has no `control` and no `transport`");
-        let (controls, transports) = (Control::NAMES.join(", "), Transport::NAMES.join(", "));
-        found.push(diagnostic.allowed(format!("control = one of {controls}; or transport = one of {transports}")));
-    }
     for (field, kind) in [("control", Kind::Control), ("transport", Kind::Transport)] {
         if let Some(value) = scheme.get_mut(field) {
             shorthand(kind, value, &path::join(path, field), found);

@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 
+use incast_model::fabric::GENERATORS;
 use incast_model::input;
 use serde_json::{Value, json};
 
@@ -85,7 +86,7 @@ impl Loaded {
         let found = found.into_iter().map(|diagnostic| tree.locate(diagnostic)).collect();
         Diagnostics::check(found)?;
         let scenario: Scenario =
-            tree.typed().map_err(|diagnostic| with_whole_path(diagnostic, written, base_dir, sets))?;
+            tree.typed().map_err(|wrong| with_whole_path(with_generators(wrong), written, base_dir, sets))?;
         let loaded = Self {
             scenario,
             base_dir: base_dir.to_owned(),
@@ -116,6 +117,16 @@ impl Loaded {
     pub fn locate(&self, found: Diagnostics) -> Diagnostics {
         found.map(|diagnostic| self.given.tree.locate(diagnostic))
     }
+}
+
+/// A missing fabric's diagnostic gets the names of generators.
+fn with_generators(wrong: Diagnostic) -> Diagnostic {
+    if !wrong.path.is_empty() || wrong.message != "missing field `fabric`" {
+        return wrong;
+    }
+    let names: Vec<&str> = GENERATORS.iter().map(|(name, _)| *name).collect();
+    let known = format!("a table such as [fabric.leaf_spine], with one of {}", names.join(", "));
+    Diagnostic { message: "the scenario has no fabric".into(), ..wrong }.allowed(known)
 }
 
 /// For an unknown first name, suggests paths with the same ending.

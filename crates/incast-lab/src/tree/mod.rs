@@ -184,9 +184,12 @@ fn explain(path: String, message: &str) -> Diagnostic {
     Diagnostic::new(path, message)
 }
 
-/// How to write a list or a table of names in TOML.
+/// How to write a list or a table of names.
 fn form(path: &str, found: &str, expected: &str) -> Option<String> {
     match (found, expected) {
+        (_, "a sequence") if found != "map" => {
+            Some(format!("a list, such as [{}]", plain_value(found).trim_matches('`')))
+        }
         _ if path.is_empty() || path.contains('[') => None,
         ("map", "a sequence") => Some(format!("a list; in TOML, `[[{path}]]` begins each entry")),
         ("sequence", "a map") => Some(format!("tables with names; in TOML, `[{path}.NAME]` begins each")),

@@ -425,7 +425,7 @@ mod tests {
         );
         assert_eq!(
             why(&|spec| spec.label = Some("a,b".into())),
-            "workload[1].label = \"a,b\": must be a name of at most 200 characters without commas, quotes, control characters, or blanks at its ends"
+            "workload[1].label = \"a,b\": must be a name of at most 200 characters without commas, quotes, control characters, or blanks at its ends, and not `all`, which means all labels in results"
         );
         assert!(why(&|spec| spec.label = Some(String::new())).starts_with("workload[1].label = \"\": must be a name"));
         let late = r#"[{"src": 0, "dst": 1, "size": 1, "start": "5ms"}]"#;

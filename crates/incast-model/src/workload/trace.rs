@@ -10,7 +10,7 @@ use super::table_file;
 use super::waits::{Named, Spot, gates};
 use crate::entry::{EntryError, LABEL_RULE, Place, is_label};
 use crate::fabric::HostId;
-use crate::flow::{Flow, FlowSet};
+use crate::flow::{Flow, FlowSet, MAX_TIME};
 use crate::units::Time;
 
 /// Replays the flows of a CSV or Parquet file.
@@ -95,7 +95,8 @@ impl<'a> Row<'a> {
         entry: &Entry<'_>,
         out: &mut Collector,
     ) -> Result<(), String> {
-        const TIME: &str = "a time of 0 or more, without a unit";
+        const TIME: &str = "a time of 0 or more, below 4000 s, without a unit";
+        const START: &str = "a time from the start of the run, 0 or more and below 4000 s, without a unit";
         const PORT: &str = "a port, 1 to 65535";
         let flow = &mut self.flow;
         match kind {
@@ -107,7 +108,7 @@ impl<'a> Row<'a> {
             },
             Column::Start(factor) => {
                 let start = time(text, factor).and_then(|start| start.0.checked_add(entry.start.0));
-                flow.start = Time(start.ok_or(TIME)?);
+                flow.start = start.map(Time).filter(|start| *start < MAX_TIME).ok_or(START)?;
             }
             // Optional columns.
             _ if text.is_empty() => {}
@@ -126,7 +127,8 @@ impl<'a> Row<'a> {
                 (self.after, self.after_at) = (text, begin);
             }
             Column::Delay(factor) => {
-                (self.named.delay, self.delay_at) = (time(text, factor).ok_or(TIME)?, Some(begin));
+                (self.named.delay, self.delay_at) =
+                    (time(text, factor).filter(|delay| *delay < MAX_TIME).ok_or(TIME)?, Some(begin));
             }
         }
         Ok(())
@@ -227,6 +229,9 @@ fn columns(header: &str, file: &Path) -> Result<Vec<Column>, EntryError> {
         let place = Place { file, line: 1, column: column + cell.chars().take_while(|c| c.is_whitespace()).count() };
         column += cell.chars().count() + 1;
         let Some((_, kind)) = COLUMNS.iter().find(|(known, _)| *known == name) else {
+            if name.contains([';', '\t']) {
+                return Err(EntryError::file(&place, name, "columns separated by commas"));
+            }
             let allowed = format!("a column of a trace ({})", names().collect::<Vec<_>>().join(", "));
             return Err(EntryError::file(&place, name, allowed).near(names()));
         };
@@ -412,14 +417,24 @@ mod tests {
         );
         assert_eq!(why("src,dst,start_ps,start_s\n"), "t.csv:1:18: `start_s`: must be the only column of its kind");
         assert!(why("").starts_with("t.csv:1:1: ``: must be a column of a trace"));
+        assert_eq!(why("src;dst;size_bytes\n"), "t.csv:1:1: `src;dst;size_bytes`: must be columns separated by commas");
+        let since_1970 =
+            "t.csv:3:7: `1700000000000000000000`: must be a time from the start of the run, 0 or more and below 4000 s";
+        assert!(row("0,1,1,1700000000000000000000,,,,").starts_with(since_1970));
         assert_eq!(row("0,1,1"), "t.csv:3:1: `0,1,1`: must be 8 cells, as in the header; there are 3");
         assert_eq!(row("16,1,1,0,,,,"), "t.csv:3:1: `16`: must be a host of this fabric, 0 to 15");
         assert_eq!(row("0, x,1,0,,,,"), "t.csv:3:4: `x`: must be a host of this fabric, 0 to 15");
         assert_eq!(row("3,3,1,0,,,,"), "t.csv:3:3: `3`: must be another host than src");
         assert_eq!(row("0,1,0,0,,,,"), "t.csv:3:5: `0`: must be a whole number of bytes, at least 1");
         assert_eq!(row("0,1,1kB,0,,,,"), "t.csv:3:5: `1kB`: must be a whole number of bytes, at least 1");
-        assert_eq!(row("0,1,1,-1,,,,"), "t.csv:3:7: `-1`: must be a time of 0 or more, without a unit");
-        assert_eq!(row("0,1,1,nan,,,,"), "t.csv:3:7: `nan`: must be a time of 0 or more, without a unit");
+        assert_eq!(
+            row("0,1,1,-1,,,,"),
+            "t.csv:3:7: `-1`: must be a time from the start of the run, 0 or more and below 4000 s, without a unit"
+        );
+        assert_eq!(
+            row("0,1,1,nan,,,,"),
+            "t.csv:3:7: `nan`: must be a time from the start of the run, 0 or more and below 4000 s, without a unit"
+        );
         assert_eq!(row("0,1,1,0,8,,,"), "t.csv:3:9: `8`: must be a traffic class, 1 to 7 (0 carries PFC frames)");
         assert!(
             row("0,1,1,0,,\"a\",,")
@@ -454,7 +469,10 @@ mod tests {
         assert_eq!(set.gates, [gate(&[0, 3], 30, &[2]), gate(&[0], 0, &[1])]);
         let row = |rows: &str| why(&format!("{header}0,1,1,0,first,,\n{rows}\n"));
         assert_eq!(row("0,1,1,0,,,3"), "t.csv:3:11: `3ns`: must be empty: there is no after");
-        assert_eq!(row("0,1,1,0,,first,x"), "t.csv:3:16: `x`: must be a time of 0 or more, without a unit");
+        assert_eq!(
+            row("0,1,1,0,,first,x"),
+            "t.csv:3:16: `x`: must be a time of 0 or more, below 4000 s, without a unit"
+        );
         assert_eq!(row("0,1,1,0,x y,,"), "t.csv:3:9: `x y`: must be a name without blanks");
         assert_eq!(row("0,1,1,0,first,,"), "t.csv:3:9: `first`: must be a name of its own: another flow has this one");
         assert_eq!(

@@ -102,6 +102,12 @@ fn mistakes_of_the_keyboard_are_located() {
             with("control = \"dcqcn\"\n", ""),
             "s.toml:10:1: scheme.DCQCN+w: the scheme has no `control` and no `transport` (allowed: control = one of <controls>; or transport = one of <transports>)",
         ),
+        (with("control = \"dcqcn\"", "contrl = \"dcqcn\""), "did you mean `control`?"),
+        (with("[fabric.star]\nhosts = 5\n", ""), "s.toml:1:1: the scenario has no fabric (allowed: a table such as"),
+        (
+            with("[fabric.star]", "switch.lossless = 3\n[fabric.star]"),
+            "switch.lossless: `3` where a list is expected (allowed: a list, such as [3])",
+        ),
         (with("title = \"four to one\"", "title = 4"), "s.toml:2:9: title: `4` where text is expected"),
         (with("title", "seed = \"x\"\ntitle"), "s.toml:2:8: seed: \"x\" where a whole number of 0 or more is expected"),
         (
