@@ -5,7 +5,7 @@ use incast_model::units::Time;
 
 use crate::kernel::IdVec;
 use crate::measure::{MeasureParams, QueueSample, RateSample};
-use crate::outcome::{DropRecord, LinkChange, LinkRecord, PauseRecord};
+use crate::outcome::{DropRecord, LinkChange, LinkRecord, PauseRecord, QueueRef};
 use crate::tenant::PairSample;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -15,7 +15,7 @@ struct Open {
     /// End of the last ended pause.
     ended: Option<Time>,
     ingress_bytes: u64,
-    culprit: PortId,
+    culprit: QueueRef,
 }
 
 /// Queues are indexed by priority, then port.
@@ -38,7 +38,8 @@ pub(crate) struct Recorder {
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
     pub(crate) pairs: Vec<PairSample>,
-    sampled_tx: IdVec<PortId, u64>,
+    /// Bytes sent by the last sample; `None` before the first.
+    sampled_tx: IdVec<PortId, Option<u64>>,
 }
 
 impl Recorder {
@@ -59,7 +60,7 @@ impl Recorder {
             queues: Vec::new(),
             rates: Vec::new(),
             pairs: Vec::new(),
-            sampled_tx: vec![0; sampled].into(),
+            sampled_tx: vec![None; sampled].into(),
         }
     }
 
@@ -72,7 +73,7 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn pause(&mut self, at: usize, now: Time, ingress_bytes: u64, culprit: PortId) {
+    pub(crate) fn pause(&mut self, at: usize, now: Time, ingress_bytes: u64, culprit: QueueRef) {
         self.xoffs_received[at] += 1;
         self.open[at] = Open { since: Some(now), ingress_bytes, culprit, ..self.open[at] };
     }
@@ -97,7 +98,7 @@ impl Recorder {
                 start,
                 end,
                 ingress_bytes: open.ingress_bytes,
-                culprit_port: open.culprit,
+                culprit: open.culprit,
             });
         }
     }
@@ -116,7 +117,7 @@ impl Recorder {
 
     /// `tx_bytes`: sent in all.
     pub(crate) fn sample_queue(&mut self, time: Time, port: PortId, queued: u32, tx_bytes: u64) {
-        let before = std::mem::replace(&mut self.sampled_tx[port], tx_bytes);
+        let before = self.sampled_tx[port].replace(tx_bytes).unwrap_or(tx_bytes);
         if queued > 0 || tx_bytes > before {
             let (port, bytes, tx_bytes) = (port, u64::from(queued), tx_bytes - before);
             self.queues.push(QueueSample { time, port, bytes, tx_bytes });

@@ -37,7 +37,7 @@ pub(super) static PORTS: Table<PortRecord> = Table {
         count("marks", "packets marked by ECN on leaving", |row| row.marks),
         count(
             "drops",
-            "packets dropped on arrival at this port: no buffer space, no route, or a gray failure",
+            "packets dropped that arrived at this port: no buffer space, no route, time to live exceeded, PFC watchdog, or a gray failure",
             |row| row.drops,
         ),
         count(
@@ -76,7 +76,9 @@ pub(super) static QUEUES: Table<QueueSample> = Table {
         local_port(),
         peer_name(),
         bytes("queue_bytes", "bytes queued, all priorities", |row| row.bytes),
-        bytes("tx_bytes", "wire bytes sent since the previous sample of the port", |row| row.tx_bytes),
+        bytes("tx_bytes", "wire bytes sent since the previous sample; 0 in the first (`measure.sample_from`)", |row| {
+            row.tx_bytes
+        }),
     ],
 };
 
