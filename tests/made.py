@@ -53,6 +53,7 @@ PAUSE: Row = {
     "start_ps": 0,
     "end_ps": None,
     "culprit_port": 1,
+    "culprit_priority": 3,
     "culprit_peer_name": "h1",
 }
 LINK: Row = {"scheme": "A", "link": 0, "a_name": "l0", "b_name": "s0", "change": "down", "time_ps": 0}

@@ -85,7 +85,8 @@ def test_a_link_that_was_down_twice() -> None:
         {"A": manifest(counts={"link_down_drops": 3675})}, links=links, flows=[{"timeouts": 55, "nacks": 1}, {}]
     )
     assert texts(failures, source) == [
-        "l0-s0 was down twice, for 4 us in total: 3,675 packets lost; 55 timeouts; 1 NACK; no port was paused."
+        "l0-s0 was down twice, for 4 us in total: 3,675 packets lost; in the whole run 55 timeouts and 1 NACK; "
+        "no port was paused."
     ]
 
 
@@ -185,6 +186,19 @@ CHAIN = [
 def test_chains_of_pauses_end_at_their_root() -> None:
     found = [(tree.root, tree.ports, tree.paused_ps, tree.longest) for tree in trees(Made(pauses=CHAIN))]
     assert found == [("s1 to h1", 3, 15 * US, "s0 to s1"), ("s0 to h1", 1, 5 * US, "h3 to s0")]
+
+
+def test_chains_of_pauses_go_on_in_another_priority() -> None:
+    # s1 gave the packets that s0 sent with priority 3 priority 4, and s2 paused these.
+    rows = [
+        {"port": 20, "node_name": "s1", "peer_name": "s2", "start_ps": 1 * US, "end_ps": 9 * US, "priority": 4,
+         "culprit_port": 30, "culprit_priority": 4},
+        {"port": 20, "node_name": "s1", "peer_name": "s2", "start_ps": 1 * US, "end_ps": 9 * US, "culprit_port": 31},
+        {"port": 10, "node_name": "s0", "peer_name": "s1", "start_ps": 2 * US, "end_ps": 8 * US, "culprit_port": 20,
+         "culprit_priority": 4},
+    ]  # fmt: skip
+    found = [(tree.root_port, tree.priority, tree.ports, tree.paused_ps) for tree in trees(Made(pauses=rows))]
+    assert found == [(30, 4, 2, 14 * US), (31, 3, 1, 8 * US)]
 
 
 def test_a_pause_that_ended_before_is_no_cause() -> None:

@@ -154,7 +154,7 @@ impl Stop {
 }
 
 /// An egress queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueueRef {
     /// Port.
     pub port: PortId,
@@ -411,8 +411,8 @@ pub struct PauseRecord {
     pub end: Option<Time>,
     /// The peer's ingress bytes of this port and priority at the XOFF.
     pub ingress_bytes: u64,
-    /// Peer's egress port of the packet that crossed the threshold; for `network.pause`, the sender of the XOFF.
-    pub culprit_port: PortId,
+    /// Peer's egress queue of the packet that crossed the threshold; for `network.pause`, the sender of the XOFF.
+    pub culprit: QueueRef,
 }
 
 /// PFC deadlock, until a watchdog or a link failure.

@@ -19,6 +19,9 @@ BINS = 10
 SLOWDOWN = (
     "slowdown = completion time / ideal completion time; rows hold about equally many flows, each size in one row"
 )
+FEW = 100
+"""Flows of a row from which p99 is not their maximum."""
+OF_FEW = f"p99 of fewer than {FEW} flows is their maximum"
 FINDINGS = 6
 """Most findings in the terminal."""
 WIDTH = 100
@@ -31,7 +34,8 @@ def show(results: Results) -> None:
     """Print the summary of a results folder."""
     if len(results.slowdown(bins=1)):
         codes.say(results.slowdown_text(bins=BINS))
-        print(SLOWDOWN + "\n")
+        few = any(row["flows"] < FEW for row in results.slowdown(bins=BINS).dicts())
+        print(f"{SLOWDOWN};\n{OF_FEW}\n" if few else f"{SLOWDOWN}\n")
     if "iterations" in results.tables:
         from incast import alone, iterations
 

@@ -25,6 +25,7 @@ class Tree:
     root: str
     """Node of that port, and the node that it leads to."""
     priority: int
+    """Priority of the queue there."""
     ports: int
     """Ports that were paused because of it."""
     paused_ps: int
@@ -40,8 +41,8 @@ class Tree:
 def trees(source: Source) -> Iterator[Tree]:
     """Trees of pauses, by scheme, those with the most paused time first.
 
-    The cause of a pause is the pause of its culprit port that covers its start, if there is one; else the culprit port
-    is the root.
+    The cause of a pause is the pause of its culprit's queue that covers its start, if there is one; else that queue is
+    the root.
     """
     if not 0 < source.count("pauses") <= CHAINED:
         return
@@ -76,41 +77,44 @@ _EACH = """
     each as materialized (
         select row_number() over () as pause, scheme, port, priority, node_name, peer_name,
             node_name || ' to ' || peer_name as link, start_ps, coalesce(end_ps, run_end_ps) as end_ps, culprit_port,
-            culprit_peer_name
+            culprit_priority, culprit_peer_name
         from pauses join ends using (scheme))
 """
 _PAUSED_BY = f"""
     with recursive {_EACH},
     storms as (select distinct unnest($nodes) as storm, unnest($priorities) as priority),
-    mine as (select * from each where list_contains($priorities, priority)),
-    ports as (select distinct scheme, priority, port, node_name from mine),
+    ports as (select distinct scheme, priority, port, node_name from each),
     pairs as (
-        select a.pause, a.scheme, a.priority, a.start_ps, p.port, p.port = a.culprit_port as is_culprit
-        from mine a join ports p on a.scheme = p.scheme and a.priority = p.priority and a.peer_name = p.node_name),
+        select a.pause, a.scheme, p.priority, a.start_ps, p.port,
+            p.port = a.culprit_port and p.priority = a.culprit_priority as is_culprit
+        from each a join ports p on a.scheme = p.scheme and a.peer_name = p.node_name
+            and p.priority in (a.priority, a.culprit_priority)),
     covering as (
         select a.pause, b.pause as cause, is_culprit
-        from pairs a asof join mine b
+        from pairs a asof join each b
         on a.scheme = b.scheme and a.priority = b.priority and a.port = b.port and b.start_ps < a.start_ps
         where b.end_ps > a.start_ps),
     causes as materialized (
         select pause, cause from covering qualify is_culprit or not bool_or(is_culprit) over (partition by pause)),
     chain as (
-        select storm, pause from mine join storms on peer_name = storm and mine.priority = storms.priority
+        select storm, storms.priority, pause
+        from each join storms on peer_name = storm and each.priority = storms.priority
         where culprit_peer_name = node_name
         union
-        select storm, causes.pause from chain join causes on causes.cause = chain.pause),
+        select storm, chain.priority, causes.pause from chain join causes on causes.cause = chain.pause),
     totals as (
-        select storm, priority, scheme, port, sum(end_ps - start_ps)::bigint as paused_ps
-        from chain join mine using (pause) group by storm, priority, scheme, port)
-    select storm, priority, scheme, count(*), max(paused_ps) from totals group by storm, priority, scheme
+        select storm, chain.priority, scheme, port, sum(end_ps - start_ps)::bigint as paused_ps
+        from chain join each using (pause) group by storm, chain.priority, scheme, port, each.priority)
+    select storm, priority, scheme, count(distinct port), max(paused_ps) from totals group by storm, priority, scheme
 """
 _TREES = f"""
     with recursive {_EACH},
     caused as materialized (
-        select a.pause, a.scheme, a.priority, a.culprit_port, a.peer_name || ' to ' || a.culprit_peer_name as culprit,
-            if(b.end_ps > a.start_ps, b.pause, null) as cause
+        select a.pause, a.scheme, a.culprit_priority, a.culprit_port,
+            a.peer_name || ' to ' || a.culprit_peer_name as culprit, if(b.end_ps > a.start_ps, b.pause, null) as cause
         from each a asof left join each b
-        on a.scheme = b.scheme and a.priority = b.priority and a.culprit_port = b.port and b.start_ps < a.start_ps),
+        on a.scheme = b.scheme and a.culprit_priority = b.priority and a.culprit_port = b.port
+            and b.start_ps < a.start_ps),
     rooted as (
         select pause, pause as top, 0 as steps from caused
         union all
@@ -118,11 +122,11 @@ _TREES = f"""
         where c.cause is not null and steps < $steps),
     tops as (select pause, arg_max(top, steps) as top from rooted group by pause),
     totals as (
-        select e.scheme, c.culprit_port, any_value(culprit) as root, e.priority, e.port, any_value(e.link) as link,
-            sum(e.end_ps - e.start_ps) as paused_ps, min(e.start_ps) as first_ps
+        select e.scheme, c.culprit_port, any_value(culprit) as root, c.culprit_priority as priority, e.port,
+            any_value(e.link) as link, sum(e.end_ps - e.start_ps) as paused_ps, min(e.start_ps) as first_ps
         from tops join caused c on c.pause = tops.top join each e on e.pause = tops.pause
-        group by e.scheme, c.culprit_port, e.priority, e.port)
-    select scheme, culprit_port, any_value(root), priority, count(*),
+        group by e.scheme, c.culprit_port, c.culprit_priority, e.port, e.priority)
+    select scheme, culprit_port, any_value(root), priority, count(distinct port),
         sum(paused_ps)::bigint, max(paused_ps)::bigint, arg_max(link, paused_ps), min(first_ps)
     from totals group by scheme, culprit_port, priority
     order by sum(paused_ps) desc, culprit_port

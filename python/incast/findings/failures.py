@@ -57,9 +57,11 @@ def failures(source: Source) -> Iterator[Finding]:
                 continue
             lost = {scheme: int(source.manifests[scheme]["counts"].get(counter, 0)) for scheme in schemes}
             parts = [counted(lost, "packet", order=source.schemes) + " lost"]
+            recovery = []
             for place, noun in enumerate(("timeout", "NACK")):
                 values = {scheme: sums.get(scheme, (0, 0))[place] for scheme in schemes}
-                parts += [counted(values, noun, order=source.schemes)] if any(values.values()) else []
+                recovery += [counted(values, noun, order=source.schemes)] if any(values.values()) else []
+            parts += [f"in the whole run {' and '.join(recovery)}"] if recovery else []
             if not any(source.manifests[scheme]["counts"].get("pauses") for scheme in source.schemes):
                 parts.append("no port was paused")
             text = f"{prefix(schemes, source.schemes)}{_in_words(mine)}: {'; '.join(parts)}."

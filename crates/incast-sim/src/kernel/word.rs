@@ -71,13 +71,13 @@ impl Word {
         self.0
     }
 
-    /// PFC frame: egress port of the packet that caused it.
-    pub(crate) fn with_culprit(port: PortId) -> Self {
-        Self(port.0.into())
+    /// PFC frame: egress port and priority of the packet that caused it.
+    pub(crate) fn with_culprit(port: PortId, priority: u8) -> Self {
+        Self(u64::from(priority) << 32 | u64::from(port.0))
     }
 
-    pub(crate) const fn culprit(self) -> PortId {
-        PortId(self.0 as u32)
+    pub(crate) const fn culprit(self) -> (PortId, u8) {
+        (PortId(self.0 as u32), (self.0 >> 32) as u8)
     }
 
     /// Message of a hypervisor: a rate in bit/s.

@@ -4,6 +4,7 @@ use incast_model::fabric::PortId;
 
 use super::packet::Packet;
 use crate::kernel::{Kind, NONE, Word, flag};
+use crate::outcome::QueueRef;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PfcFrame {
@@ -11,8 +12,8 @@ pub(super) struct PfcFrame {
     pub(super) xoff: bool,
     /// Ingress bytes that caused it.
     pub(super) bytes: u64,
-    /// Egress port of the packet that caused it.
-    pub(super) culprit: PortId,
+    /// Egress queue of the packet that caused it.
+    pub(super) culprit: QueueRef,
     /// Root of the pause, if known (`measure.blocking`).
     pub(super) root: Option<PortId>,
 }
@@ -21,7 +22,7 @@ impl PfcFrame {
     pub(super) fn packet(self, size: u16) -> Packet {
         Packet {
             seq: self.bytes,
-            word: Word::with_culprit(self.culprit),
+            word: Word::with_culprit(self.culprit.port, self.culprit.priority),
             dst: self.root.map_or(NONE, |root| root.0),
             size,
             kind: Kind::Pfc,
@@ -35,11 +36,12 @@ impl PfcFrame {
 impl From<&Packet> for PfcFrame {
     fn from(packet: &Packet) -> Self {
         debug_assert_eq!(packet.kind, Kind::Pfc);
+        let (port, priority) = packet.word.culprit();
         Self {
             prio: packet.in_prio,
             xoff: packet.flags & flag::XOFF != 0,
             bytes: packet.seq,
-            culprit: packet.word.culprit(),
+            culprit: QueueRef { port, priority },
             root: (packet.dst != NONE).then_some(PortId(packet.dst)),
         }
     }
@@ -108,12 +110,10 @@ mod tests {
         for message in messages {
             assert_eq!(Message::of(&message.packet()), Some(message));
         }
-        let frame = PfcFrame { prio: 3, xoff: true, bytes: 9, culprit: PortId(7), root: Some(PortId(8)) };
+        let culprit = QueueRef { port: PortId(7), priority: 4 };
+        let frame = PfcFrame { prio: 3, xoff: true, bytes: 9, culprit, root: Some(PortId(8)) };
         let read = PfcFrame::from(&frame.packet(64));
-        assert_eq!(
-            (read.prio, read.xoff, read.bytes, read.culprit, read.root),
-            (3, true, 9, PortId(7), Some(PortId(8)))
-        );
+        assert_eq!((read.prio, read.xoff, read.bytes, read.culprit, read.root), (3, true, 9, culprit, Some(PortId(8))));
         assert_eq!(Message::of(&frame.packet(64)), None);
     }
 }

@@ -14,15 +14,15 @@ use super::wire::Wire;
 use crate::host::End;
 use crate::kernel::{Event, FlowId, IdVec, Kind, Line, LocalPort, Member, Range, SentId, Target};
 use crate::measure::{OnWire, Prints};
-use crate::outcome::{Counts, DropReason, DropRecord, Ledger};
+use crate::outcome::{Counts, DropReason, DropRecord, Ledger, QueueRef};
 use crate::plan::Network;
 use crate::transport::Matching;
 
 /// Moves into the run's records between windows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Note {
-    /// Cause: ingress bytes, and egress port of the packet.
-    Pause { at: usize, bytes: u64, culprit: PortId },
+    /// Cause: ingress bytes, and egress queue of the packet.
+    Pause { at: usize, bytes: u64, culprit: QueueRef },
     /// A priority may send again.
     Resume { at: usize },
     /// The packet is lost.

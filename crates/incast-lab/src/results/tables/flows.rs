@@ -114,7 +114,7 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
         }),
         maybe_ps(
             "finish_ps",
-            "arrival of the last ACK at the sender, with UDP of the last byte at the receiver; missing if incomplete",
+            "arrival of the last ACK at the sender, with UDP of the last byte at the receiver (backlogged: the end of its entry); missing if incomplete",
             |row| row.result().finish,
         ),
         maybe_ps("fct_ps", "flow completion time: `finish_ps` - `start_ps`", |row| row.result().fct()),
@@ -124,9 +124,11 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
              bound; `ideal_exact_ps` with other transports than RDMA, or `measure.ideal = \"exact\"`",
             |row| row.result().ideal_hpcc,
         ),
-        ps("ideal_exact_ps", "time of the flow alone on its path, in its real packets; a lower bound", |row| {
-            row.result().ideal_exact
-        }),
+        ps(
+            "ideal_exact_ps",
+            "time of the flow alone on its path (with the routes at the start of the run), in its real packets; a lower bound on that path",
+            |row| row.result().ideal_exact,
+        ),
         maybe_ratio("slowdown_hpcc", "`fct_ps` / `ideal_hpcc_ps`, can be below 1", |row| {
             row.slowdown(row.result().ideal_hpcc)
         }),
@@ -142,11 +144,13 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
         count("nacks", "NACKs received by the sender", |row| row.result().nacks.into()),
         count("timeouts", "retransmission timeouts", |row| row.result().timeouts.into()),
         count("marks", "ACKs with an echoed ECN mark, or CNPs received", |row| row.result().marks),
-        u8("hops", "links on its path", |row| row.result().hops),
+        u8("hops", "links on its path, with the routes at the start of the run", |row| row.result().hops),
         one_of("status", FlowStatus::NAMES, |row| row.result().status() as usize),
-        flag("backlogged", "true if it always had data to send: its size is the acknowledged payload", |row| {
-            row.is_backlogged()
-        }),
+        flag(
+            "backlogged",
+            "true if it always had data to send: its size is the acknowledged payload, which includes data in flight at the end of its entry",
+            |row| row.is_backlogged(),
+        ),
     ],
 };
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use incast_model::fabric::PortId;
 use incast_sim::outcome::{DeadlockRecord, IsolatedBy, IsolationRecord, PauseRecord, Storm, StuckQueue};
 
-use super::super::columns::{bytes, count, maybe_bytes, maybe_flag, maybe_ps, maybe_u32, name, one_of, ps, u32};
+use super::super::columns::{bytes, count, maybe_bytes, maybe_flag, maybe_ps, maybe_u32, name, one_of, ps, u8, u32};
 use super::shared::{AtPort, flow, local_port, node_name, nodes, peer_name, port, priority, scheme};
 use super::{Condition, Records, Row, Table};
 
@@ -28,17 +28,24 @@ pub(super) static PAUSES: Table<PauseRecord> = Table {
         peer_name(),
         priority(|row| row.priority),
         ps("start_ps", "time when XOFF took effect", |row| row.start),
-        maybe_ps("end_ps", "time when XON took effect; missing if the run ended first", |row| row.end),
+        maybe_ps(
+            "end_ps",
+            "time when XON took effect, the PFC watchdog ended the pause or the link failed; missing if the run ended first",
+            |row| row.end,
+        ),
         bytes("ingress_bytes", "bytes of this port and priority in the peer when it sent XOFF", |row| {
             row.ingress_bytes
         }),
         u32(
             "culprit_port",
             "culprit: the peer's egress port of the packet that crossed XOFF, or the sender of a `network.pause`",
-            |row| row.culprit_port.0,
+            |row| row.culprit.port.0,
         ),
+        u8("culprit_priority", "priority of the culprit's queue: tags and isolation change it in a switch", |row| {
+            row.culprit.priority
+        }),
         name("culprit_peer_name", "node that the culprit port leads to", nodes, |row| {
-            row.run.peer_of(row.culprit_port)
+            row.run.peer_of(row.culprit.port)
         }),
     ],
 };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt8Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
 use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::field::FieldError;
@@ -74,8 +74,14 @@ fn outcome(setup: &ValidSetup) -> Outcome {
         paused: Time::us(1),
         ..PortRecord::default()
     };
-    let pause =
-        PauseRecord { port, priority, start: Time::us(1), end: None, ingress_bytes: 9, culprit_port: PortId(5) };
+    let pause = PauseRecord {
+        port,
+        priority,
+        start: Time::us(1),
+        end: None,
+        ingress_bytes: 9,
+        culprit: QueueRef { port: PortId(5), priority: 4 },
+    };
     let drop = DropRecord {
         time: Time::us(2),
         node: NodeId(5),

@@ -59,6 +59,8 @@ fn values_are_the_records() {
     assert_eq!(i64s(&ports, "rate_bps")[0], Some(100_000_000_000));
     assert_eq!(i64s(&table("pauses"), "end_ps")[0], None);
     assert_eq!(names(&table("pauses"), "culprit_peer_name")[0], "h0");
+    let priorities = |column| table("pauses").column_by_name(column).unwrap().as_primitive::<UInt8Type>().value(0);
+    assert_eq!((priorities("priority"), priorities("culprit_priority")), (3, 4));
     let deadlocks = table("deadlocks");
     assert_eq!(i64s(&deadlocks, "paused_ps")[..2], [Some(1_000_000), Some(2_000_000)]);
     assert_eq!((i64s(&deadlocks, "closed_ps")[1], i64s(&deadlocks, "ended_ps")[1]), (Some(2_000_000), None));

@@ -10,7 +10,7 @@ use crate::nodes::message::PfcFrame;
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::plan::Plan;
 use crate::nodes::run::ANY;
-use crate::outcome::DropReason;
+use crate::outcome::{DropReason, QueueRef};
 use crate::plan::Network;
 
 /// Pauses sent regardless of any buffer.
@@ -108,7 +108,8 @@ impl Host {
         hold.paused = xoff;
         hold.xoffs += u32::from(xoff);
         let size = self.params.packets.pfc.0 as u16;
-        let frame = PfcFrame { prio, xoff, bytes: 0, culprit: state.link.port, root: None }.packet(size);
+        let culprit = QueueRef { port: state.link.port, priority: prio };
+        let frame = PfcFrame { prio, xoff, bytes: 0, culprit, root: None }.packet(size);
         out.counts.pauses += u64::from(xoff);
         out.inject(0, u64::from(frame.size));
         self.enqueue::<ANY>(out, nic, &frame);

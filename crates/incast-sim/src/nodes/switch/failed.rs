@@ -61,7 +61,7 @@ impl<G: Hooks> Switch<G> {
         let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
         self.buffer.release(ingress, size);
         if self.buffer.wants_xon(ingress) {
-            self.send_pfc::<ANY>(plan, out, in_port, in_prio, false, port);
+            self.send_pfc::<ANY>(plan, out, in_port, in_prio, false, (port, prio));
         }
     }
 

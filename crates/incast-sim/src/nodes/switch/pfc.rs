@@ -10,10 +10,11 @@ use crate::nodes::out::{Note, Noted, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::Plan;
 use crate::nodes::run::{ANY, NS3, has_extras};
+use crate::outcome::QueueRef;
 use crate::plan::Network;
 
 impl<G: Hooks> Switch<G> {
-    /// `culprit`: egress port of the packet that caused the frame.
+    /// `culprit`: egress port and priority of the packet that caused the frame.
     #[cold]
     pub(super) fn send_pfc<const RUN: u8>(
         &mut self,
@@ -22,9 +23,9 @@ impl<G: Hooks> Switch<G> {
         port: LocalPort,
         prio: u8,
         xoff: bool,
-        culprit: LocalPort,
+        culprit: (LocalPort, u8),
     ) {
-        let culprit = self.ports[culprit].number;
+        let culprit = QueueRef { port: self.ports[culprit.0].number, priority: culprit.1 };
         let measures = has_extras(RUN) && self.settings.guarded && xoff;
         let root = if measures { G::root(self, plan.network, port, prio) } else { None };
         let ingress = &mut self.ports[port].lanes[usize::from(prio)].ingress;
@@ -100,7 +101,7 @@ impl<G: Hooks> Switch<G> {
         }
         // A switch above its threshold sends XON later.
         if self.buffer.wants_xon(ingress) {
-            self.send_pfc::<ANY>(plan, out, port, prio, false, port);
+            self.send_pfc::<ANY>(plan, out, port, prio, false, (port, prio));
         }
     }
 
@@ -114,7 +115,7 @@ impl<G: Hooks> Switch<G> {
 
     fn pause_held(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort, prio: u8) {
         if !self.ports[port].lanes[usize::from(prio)].ingress.paused && !self.ports[port].down {
-            self.send_pfc::<ANY>(plan, out, port, prio, true, port);
+            self.send_pfc::<ANY>(plan, out, port, prio, true, (port, prio));
         }
     }
 }
@@ -154,7 +155,7 @@ mod tests {
         // The second packet, at 1100 ns, makes it 2500 B. The frame takes 10 ns.
         let sent = bench.packets(0);
         assert_eq!((sent.len(), sent[0].end, sent[0].frame, sent[0].prio), (1, 1110, Xoff(3, 2500), 0));
-        assert_eq!(sent[0].word.culprit(), bench.port(2), "the port by which the packet is to leave");
+        assert_eq!(sent[0].word.culprit(), (bench.port(2), 3), "the port by which the packet is to leave");
         let ingress = bench.at_switch(|switch, _, _| *switch.ports[LocalPort(0)].ingress(3));
         assert_eq!((ingress.paused, ingress.xoffs, bench.counts().pauses), (true, 1, 1));
     }

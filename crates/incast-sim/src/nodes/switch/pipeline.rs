@@ -120,7 +120,7 @@ impl<G: Hooks> Switch<G> {
                 return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
             }
             if self.settings.lossless & 1 << in_prio != 0 && self.buffer.wants_xoff(ingress) {
-                self.send_pfc::<RUN>(plan, out, in_port, in_prio, true, port);
+                self.send_pfc::<RUN>(plan, out, in_port, in_prio, true, (port, prio));
             }
             if self.settings.mark_at_enqueue {
                 flags |= self.mark::<RUN>(out, port, packet, queued);

@@ -145,7 +145,7 @@ impl<G: Hooks> Switch<G> {
             // The port is about to send this packet and serves the XON afterwards.
             let busy = in_port == port;
             self.ports[port].pending |= busy;
-            self.send_pfc::<RUN>(plan, out, in_port, in_prio, false, port);
+            self.send_pfc::<RUN>(plan, out, in_port, in_prio, false, (port, packet.prio & 7));
             self.ports[port].pending &= !busy;
         }
         mark

@@ -63,7 +63,7 @@ fn i1_a_host_pauses_a_flow() {
             start: Time(heard),
             end: Some(Time(heard + length)),
             ingress_bytes: 0,
-            culprit_port: sent_by,
+            culprit: QueueRef { port: sent_by, priority: 3 },
         };
         assert_eq!(paused, [expected]);
         let frames = record(&outcome, sent_by, 3);
@@ -252,7 +252,7 @@ fn i8_a_hold_in_a_circle_is_no_deadlock() {
     let goes_on = rate(&outcome, 0, again + Time::ms(3), END);
     check("I8", "rate of flow 0 after, Gb/s", "> 10", goes_on, goes_on > 10.0);
     let small =
-        outcome.pauses.iter().find(|pause| pause.start > again && pause.culprit_port == port(&fabric, "s0", "l0"));
+        outcome.pauses.iter().find(|pause| pause.start > again && pause.culprit.port == port(&fabric, "s0", "l0"));
     let held = small.expect("the second hold").ingress_bytes;
     check(
         "I8",
