@@ -10,6 +10,7 @@ import pytest
 import incast
 from conftest import Command, write
 from incast import charts
+from incast.charts import over
 from incast.errors import ResultsError
 
 RANKS = 8
@@ -378,3 +379,26 @@ def test_the_only_job_is_not_simulated_twice(tmp_path: Path, command: Command) -
     assert not (tmp_path / "one" / "alone").exists()
     with pytest.warns(incast.IncastWarning, match=warning):
         incast.load(file).run(alone=True)
+
+
+def test_a_sweep_has_the_mean_of_iterations(tmp_path: Path, command: Command) -> None:
+    results = ran(tmp_path, ring("iterations = 2"))
+    mine = list(results.iterations().dicts())
+    (row,) = over.of_rows(["load"], list(over.rows_of([0.5], charts.Source([results]))), (), ()).dicts()
+    assert row["iteration_ps"] == sum(one["communication_ps"] for one in mine) / 2
+    assert row["bus_bps"] == sum(one["bus_bps"] for one in mine) / 2
+    (tmp_path / "sweep.toml").write_text('scenario = "scenario.toml"\nvary = [{ path = "seed", values = [1] }]\n')
+    command("sweep", tmp_path / "sweep.toml", "--output", tmp_path / "swept")
+    picture = tmp_path / "iterations.svg"
+    command("plot", tmp_path / "swept", "over", "--figure", "iteration_ps", "--output", picture)
+    assert "mean communication time of an iteration" in " ".join(picture.read_text(encoding="utf-8").split())
+
+
+def test_a_sweep_without_collectives_has_no_figure_of_iterations(tmp_path: Path, command: Command) -> None:
+    ran(tmp_path, "permutation = { size = 1000 }")
+    (tmp_path / "sweep.toml").write_text('scenario = "scenario.toml"\nvary = [{ path = "seed", values = [1] }]\n')
+    command("sweep", tmp_path / "sweep.toml", "--output", tmp_path / "swept")
+    picture = tmp_path / "iterations.svg"
+    done = command("plot", tmp_path / "swept", "over", "--figure", "bus_bps", "--output", picture)
+    assert (done.returncode, picture.exists()) == (2, False)
+    assert "no run has a mean bus bandwidth of an iteration of a collective" in done.stderr

@@ -22,7 +22,7 @@ from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
-from incast.charts.over import FIGURES
+from incast.charts.over import FIGURES, written
 from incast.charts.slowdown import PERCENTILES, labels
 from incast.errors import ResultsError
 from incast.plot_text import NARROW, SLANT, add_legend, add_title, fit_labels, fitting, slanted_ticks, text_size
@@ -412,6 +412,8 @@ def _over(
         axes.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
     axes.set(xlabel=x, ylabel=FIGURES[of])
+    write = written(of)[1]
+    axes.yaxis.set_major_formatter(lambda value, _: write(value))
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from incast.charts import look
@@ -19,10 +19,18 @@ FIGURES = {
     "paused_share": "share of time that ports were paused, from the first flow on, mean of ports with traffic",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
-    "peak_queue_bytes": "longest egress queue (B)",
-    "end_ps": "simulated time (ps)",
+    "peak_queue_bytes": "longest egress queue",
+    "iteration_ps": "mean communication time of an iteration of a collective",
+    "bus_bps": "mean bus bandwidth of an iteration of a collective",
+    "end_ps": "simulated time",
 }
-"""Figures of each run."""
+"""Figures of each run; their names end with their unit, if they have one."""
+UNITS: Mapping[str, tuple[str, Callable[[float], str]]] = {
+    "_ps": (look.TIME, look.time),
+    "_bytes": (look.BYTES, look.size),
+    "_bps": (look.RATE, look.rate),
+}
+"""By the end of a figure's name: how pages and pictures write its values."""
 NAMED = 4
 """Most runs named in a note."""
 
@@ -88,6 +96,10 @@ def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
             "group by scheme"
         )
     }
+    jobs: dict[str, list[float]] = {}
+    if source.count("iterations"):
+        query = "select scheme, avg(communication_ps), avg(bus_bps) from iterations group by scheme"
+        jobs = {scheme: figures for scheme, *figures in source.rows(query)}
     for scheme, manifest in source.manifests.items():
         slow = source.overall.get(scheme, {})
         marks, drops, queue, paused = ports.get(scheme, (None, None, None, None))
@@ -95,15 +107,23 @@ def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
         slowdowns = [slow.get(name) for name in ("p50", "p95", "p99", "mean")]
         span = end - source.begins.get(scheme, 0)
         share = None if paused is None or not span else float(paused) / span
-        yield (*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue, end)
+        yield (*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue,
+               *jobs.get(scheme, (None, None)), end)  # fmt: skip
+
+
+def written(figure: str) -> tuple[str, Callable[[float], str]]:
+    """How pages and pictures write values of a figure."""
+    plain = (look.NUMBER, "{:g}".format)
+    return next((found for end, found in UNITS.items() if figure.endswith(end)), plain)
 
 
 def spec() -> Spec:
-    """Means with their range; X_FIELD, X_TYPE, Y_FIELD and Y_TITLE are placeholders."""
+    """Means with their range; X_FIELD, X_TYPE, Y_FIELD, Y_TITLE and Y_LABEL are placeholders."""
     x = {"field": "X_FIELD", "type": "X_TYPE", "title": "X_FIELD", "scale": {"zero": False, "padding": 20}}
     x["axis"] = {"labelAngle": 0, "grid": False}
     color = {"field": "scheme", "type": "nominal", "legend": {"title": None, "orient": "top"}}
     y = {"field": "Y_FIELD", "type": "quantitative", "title": "Y_TITLE", "scale": {"zero": False}}
+    y["axis"] = {"labelExpr": "Y_LABEL"}
     mean = {**y, "aggregate": "mean"}
     return {
         "width": 600,

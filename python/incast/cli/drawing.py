@@ -93,6 +93,8 @@ def write(folder: Path | None, asked: Asked, file: Path, *, overwrite: bool) -> 
             codes.complain(f"note: {note}")
     if not chart.rows:
         raise ResultsError(f"{folder}: {chart.why_empty or 'nothing to draw'}")
+    if asked.chart == "over" and all(row[options["of"]] is None for row in chart.dicts()):
+        raise ResultsError(f"{folder}: no run has a {FIGURES[options['of']]}")
     title = group.title if asked.title is None else asked.title
     figure = plot.draw(chart, width=asked.width, height=asked.height, title=title, **options)
     return plot.save(figure, file, overwrite=overwrite)

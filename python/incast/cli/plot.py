@@ -93,7 +93,8 @@ def plot(
         For over: column on the horizontal axis. Default: the first that varies.
     figure
         For over: figure on the vertical axis: slowdown_p50, slowdown_p95, slowdown_p99 (default), slowdown_mean,
-        completed_share, paused_share, marks, drops, peak_queue_bytes, end_ps. For --study: id of the figure.
+        completed_share, paused_share, marks, drops, peak_queue_bytes, iteration_ps, bus_bps, end_ps. For --study: id of
+        the figure.
     width
         Width in inches, at least 2. Default: depends on the chart.
     height

@@ -12,7 +12,7 @@ from typing import Any
 from incast import _core
 from incast.charts import look
 from incast.charts.groups import Material
-from incast.charts.over import FIGURES, spec
+from incast.charts.over import FIGURES, spec, written
 from incast.charts.slowdown import over_seeds
 from incast.report import claims, figures, findings, scenario, settings, warnings
 from incast.report.data import DIGITS, Packer
@@ -80,6 +80,7 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
         "fabrics": packer.fabrics,
         "overSpec": spec(),
         "overTitles": FIGURES,
+        "overLabels": {name: written(name)[0] for name in FIGURES},
     }
     return whole(material.title, dict(titled(material, groups)), data, footer(packer, material))
 

@@ -383,17 +383,17 @@ async function showOver() {
   if (!axes.length) axes.push(group().columns[0]);
   const choice = state.over;
   if (!axes.some((column) => column.name === choice.x)) choice.x = axes[0].name;
-  if (!over.names.includes(choice.y)) choice.y = "slowdown_p99";
-  const figures = over.names.filter((name) => !group().columns.some((column) => column.name === name) && name !== "scheme");
+  const figures = over.names.filter((name) => name in DATA.overTitles && rows.some((row) => row[name] !== null));
+  if (!figures.includes(choice.y)) choice.y = figures.includes("slowdown_p99") ? "slowdown_p99" : figures[0];
   const controls = make("div", { class: "controls" },
-    selectOf("figure", figures.map((name) => [name, DATA.overTitles[name] ?? name]), choice.y, (y) => { choice.y = y; draw("over"); }),
+    selectOf("figure", figures.map((name) => [name, DATA.overTitles[name]]), choice.y, (y) => { choice.y = y; draw("over"); }),
     selectOf("over", axes.map((column) => [column.name, column.name]), choice.x, (x) => { choice.x = x; draw("over"); }));
   // The other columns are as chosen at the top; all seeds are taken.
   const fixed = group().columns.filter((column, place) => column.name !== choice.x && place !== seed);
   const kept = rows.filter((row) => fixed.every((column) => row[column.name] === state.values[group().columns.indexOf(column)]));
   const column = group().columns.find((each) => each.name === choice.x);
   const numeric = column.values.every((value) => typeof value === "number");
-  const spec = JSON.parse(JSON.stringify(DATA.overSpec).replaceAll("X_FIELD", choice.x).replaceAll("Y_FIELD", choice.y).replaceAll("Y_TITLE", DATA.overTitles[choice.y] ?? choice.y).replaceAll("X_TYPE", numeric ? "quantitative" : "ordinal"));
+  const spec = JSON.parse(JSON.stringify(DATA.overSpec).replaceAll("X_FIELD", choice.x).replaceAll("Y_FIELD", choice.y).replaceAll("Y_TITLE", DATA.overTitles[choice.y]).replaceAll("Y_LABEL", JSON.stringify(DATA.overLabels[choice.y]).slice(1, -1)).replaceAll("X_TYPE", numeric ? "quantitative" : "ordinal"));
   const scale = { domain: group().schemes, range: group().places.map((place) => PALETTES.light[place % PALETTES.light.length]) };
   for (const layer of spec.layer) {
     layer.encoding.color.scale = scale;
