@@ -1,17 +1,17 @@
-//! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows. Later work wakes a node in one of these
-//! windows, with nothing to do yet.
+//! Nodes with work, by window: one bit per node for each of the next [`SLOTS`] windows, and the window of the first later work of
+//! each node.
 
 use crate::kernel::{Id, IdVec, Member};
 
 const SLOTS: usize = 1 << u8::BITS;
-const LAST: u64 = SLOTS as u64 - 1;
 
-/// Windows for which switches keep lists of arrivals; a power of two.
-pub(super) const INBOXES: usize = 8;
+/// Windows that a loop finds faster than a division.
+const NEAR: u64 = 4;
 
-const SLOT_BITS: u32 = INBOXES.trailing_zeros();
+/// Enough for each number of lists.
+const SLOT_BITS: u32 = 6;
 
-/// End, and number modulo [`INBOXES`] of the window in which the last packet of a port arrives.
+/// End, and number modulo that of lists of the window in which the last packet of a port arrives.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Woken(u64);
 
@@ -24,16 +24,18 @@ impl Woken {
 
     #[inline]
     pub(super) const fn slot(self) -> usize {
-        self.0 as usize & (INBOXES - 1)
+        self.0 as usize & ((1 << SLOT_BITS) - 1)
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Calendar {
-    /// Length of a window.
+    /// Length of a window; window n begins at n times this.
     lookahead: u64,
-    /// Slot of the window that begins at `end`.
-    slot: u8,
+    /// Lists of arrivals, for as many windows; a power of two.
+    lists: u64,
+    /// Window that begins at `end`.
+    next: u64,
     /// End of the current window; no node is woken before.
     end: u64,
     /// Words of 64 nodes per slot.
@@ -41,31 +43,41 @@ pub(super) struct Calendar {
     bits: Vec<u64>,
     /// By slot: 1 if a bit is set there.
     any: [u64; SLOTS / 64],
-    /// End of the window in which later work last woke the node.
+    /// Window of the node's first later work, and of the first of all; `u64::MAX` without any.
     later: IdVec<Member, u64>,
+    first_later: u64,
 }
 
 impl Calendar {
-    pub(super) fn new(nodes: usize, lookahead: u64) -> Self {
+    pub(super) fn new(nodes: usize, lookahead: u64, lists: usize) -> Self {
+        assert!(lists.is_power_of_two() && lists <= 1 << SLOT_BITS && lists <= SLOTS);
         let words = nodes.div_ceil(64);
-        let later = vec![0; nodes].into();
-        Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * SLOTS], any: [0; SLOTS / 64], later }
+        Self {
+            lookahead,
+            lists: lists as u64,
+            next: 0,
+            end: 0,
+            words,
+            bits: vec![0; words * SLOTS],
+            any: [0; SLOTS / 64],
+            later: vec![u64::MAX; nodes].into(),
+            first_later: u64::MAX,
+        }
     }
 
     pub(super) fn wake(&mut self, node: Member, time: u64) {
-        let ahead = (time - self.end) / self.lookahead;
-        if ahead < LAST {
-            self.set(node, ahead as u8);
-        } else if self.later[node] <= self.end {
-            // Once in all windows: a wake-up in each would bring another one for ever.
-            self.later[node] = self.window(LAST as u8).1;
-            self.set(node, LAST as u8);
+        let window = time / self.lookahead;
+        if window - self.next < SLOTS as u64 {
+            self.set(node, window);
+        } else if window < self.later[node] {
+            self.later[node] = window;
+            self.first_later = self.first_later.min(window);
         }
     }
 
     #[inline]
-    fn set(&mut self, node: Member, ahead: u8) {
-        let slot = usize::from(self.slot.wrapping_add(ahead));
+    fn set(&mut self, node: Member, window: u64) {
+        let slot = window as usize % SLOTS;
         let bits = &mut self.bits[slot * self.words + node.index() / 64];
         if *bits == 0 {
             self.any[slot / 64] |= 1 << (slot % 64);
@@ -77,13 +89,17 @@ impl Calendar {
     #[inline(never)]
     pub(super) fn wake_for_packet(&mut self, node: Member, time: u64) -> Woken {
         debug_assert!(time >= self.end, "packets arrive in later windows");
-        let (mut ahead, mut until) = (0, self.end + self.lookahead);
-        while time >= until && usize::from(ahead) < INBOXES - 1 {
-            (ahead, until) = (ahead + 1, until + self.lookahead);
+        let (mut window, mut until) = (self.next, self.end + self.lookahead);
+        while time >= until && window - self.next < NEAR {
+            (window, until) = (window + 1, until + self.lookahead);
         }
-        self.set(node, ahead);
+        if time >= until {
+            window = (time / self.lookahead).min(self.next + self.lists - 1);
+            until = (window + 1) * self.lookahead;
+        }
+        self.set(node, window);
         let until = if time < until { until } else { 0 };
-        Woken((until << SLOT_BITS) | (u64::from(self.slot.wrapping_add(ahead)) % INBOXES as u64))
+        Woken((until << SLOT_BITS) | (window & (self.lists - 1)))
     }
 
     /// As [`Calendar::wake_for_packet`]; returns the slot. Most packets of other partitions arrive in the next window.
@@ -93,59 +109,72 @@ impl Calendar {
         if time >= self.end + self.lookahead {
             return self.wake_for_packet(node, time).slot();
         }
-        self.set(node, 0);
-        usize::from(self.slot) % INBOXES
+        self.set(node, self.next);
+        (self.next & (self.lists - 1)) as usize
     }
 
-    /// Current window modulo [`INBOXES`].
+    /// Current window modulo the number of lists.
     #[inline]
     pub(super) const fn current(&self) -> usize {
-        (self.slot.wrapping_sub(1) as usize) % INBOXES
+        (self.next.wrapping_sub(1) & (self.lists - 1)) as usize
     }
 
     /// Windows before the next one with work; `None` if no work is left.
-    pub(super) fn ahead(&self) -> Option<u8> {
-        let (word, bit) = (usize::from(self.slot) / 64, u32::from(self.slot) % 64);
+    pub(super) fn ahead(&self) -> Option<u64> {
+        let slot = self.next as usize % SLOTS;
+        let (word, bit) = (slot / 64, slot as u32 % 64);
         // The first word again at last, for its bits below.
-        (0..=self.any.len()).find_map(|step| {
+        let soon = (0..=self.any.len()).find_map(|step| {
             let bits = self.any[(word + step) % self.any.len()];
             let bits = if step == 0 { bits >> bit << bit } else { bits };
             let ahead = (64 * step as u32 + bits.trailing_zeros()).wrapping_sub(bit);
-            (bits != 0 && ahead < SLOTS as u32).then_some(ahead as u8)
-        })
+            (bits != 0 && ahead < SLOTS as u32).then_some(u64::from(ahead))
+        });
+        let later = (self.first_later != u64::MAX).then(|| self.first_later - self.next);
+        soon.into_iter().chain(later).min()
     }
 
     /// Windows before the one in which [`Calendar::wake_for_packet`] wakes a node.
-    pub(super) fn ahead_of_packet(&self, time: u64) -> u8 {
-        ((time - self.end) / self.lookahead).min(INBOXES as u64 - 1) as u8
-    }
-
-    /// Passes over all windows before that of `time`, and forgets who has work.
-    pub(super) fn pass_to(&mut self, time: u64) {
-        self.bits.fill(0);
-        self.any = [0; SLOTS / 64];
-        self.later = vec![0; self.later.len()].into();
-        self.end += (time - self.end) / self.lookahead * self.lookahead;
+    pub(super) fn ahead_of_packet(&self, time: u64) -> u64 {
+        ((time - self.end) / self.lookahead).min(self.lists - 1)
     }
 
     /// Begin and end of a later window.
-    pub(super) const fn window(&self, ahead: u8) -> (u64, u64) {
-        let begin = self.end + ahead as u64 * self.lookahead;
+    pub(super) const fn window(&self, ahead: u64) -> (u64, u64) {
+        let begin = self.end + ahead * self.lookahead;
         (begin, begin + self.lookahead)
     }
 
     /// Passes over `ahead` windows without work. Lists the nodes of the next one in order.
-    pub(super) fn advance(&mut self, ahead: u8, list: &mut Vec<Member>) {
-        let slot = usize::from(self.slot.wrapping_add(ahead));
+    pub(super) fn advance(&mut self, ahead: u64, list: &mut Vec<Member>) {
+        let window = self.next + ahead;
+        (self.next, self.end) = (window + 1, self.window(ahead).1);
+        if self.first_later <= window {
+            self.take_later(window);
+        }
+        let slot = window as usize % SLOTS;
         self.any[slot / 64] &= !(1 << (slot % 64));
-        self.slot = self.slot.wrapping_add(ahead).wrapping_add(1);
-        self.end += (u64::from(ahead) + 1) * self.lookahead;
         list.clear();
         for word in 0..self.words {
             let mut bits = std::mem::take(&mut self.bits[slot * self.words + word]);
             while bits != 0 {
                 list.push(Member(word as u32 * 64 + bits.trailing_zeros()));
                 bits &= bits - 1;
+            }
+        }
+    }
+
+    /// Sets the bits of later work from this window on.
+    #[cold]
+    fn take_later(&mut self, window: u64) {
+        self.first_later = u64::MAX;
+        for node in self.later.ids() {
+            let later = self.later[node];
+            if later < window + SLOTS as u64 {
+                self.set(node, later);
+                self.later[node] = u64::MAX;
+            } else {
+                self.first_later = self.first_later.min(later);
             }
         }
     }
@@ -157,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_packet_wakes_its_receiver_in_its_window_or_in_the_last_with_a_list() {
-        let mut calendar = Calendar::new(1, 100);
+        let mut calendar = Calendar::new(1, 100, 8);
         // Windows of 100 ps from 0 on: until the end of the window, later packets are in the same list.
         let woken = [0, 99, 100, 799].map(|time| calendar.wake_for_packet(Member(0), time));
         assert_eq!(woken.map(|woken| (woken.until(), woken.slot())), [(100, 0), (100, 0), (200, 1), (800, 7)]);
@@ -178,7 +207,7 @@ mod tests {
 
     #[test]
     fn nodes_are_woken_in_the_window_of_their_event() {
-        let mut calendar = Calendar::new(130, 100);
+        let mut calendar = Calendar::new(130, 100, 8);
         let mut awake = Vec::new();
         for (node, time) in [(129, 0), (3, 99), (64, 100), (5, 250), (7, 100 * 1000)] {
             calendar.wake(Member(node), time);
@@ -189,42 +218,49 @@ mod tests {
             calendar.advance(ahead, &mut awake);
             assert_eq!(end, begin + 100);
             seen.push((begin, awake.clone()));
-            if awake == [Member(7)] && end < 100 * 1000 {
-                calendar.wake(Member(7), 100 * 1000); // nothing to do yet
-            }
         }
         assert_eq!(seen[..3], [(0, vec![Member(3), Member(129)]), (100, vec![Member(64)]), (200, vec![Member(5)])]);
         assert_eq!(seen.last(), Some(&(100 * 1000, vec![Member(7)])));
     }
 
     #[test]
-    fn nodes_are_woken_again_after_windows_are_passed_over() {
-        let mut calendar = Calendar::new(2, 100);
-        calendar.wake(Member(0), 100_000);
-        calendar.pass_to(20_050);
-        assert_eq!((calendar.ahead(), calendar.window(0)), (None, (20_000, 20_100)));
-        calendar.wake(Member(0), 100_000);
-        calendar.wake(Member(1), 20_050);
+    fn later_work_wakes_a_node_at_its_first_time() {
+        let mut calendar = Calendar::new(2, 100, 8);
+        let (timer, sender) = (Member(0), Member(1));
+        let mut seen = Vec::new();
         let mut awake = Vec::new();
-        calendar.advance(calendar.ahead().unwrap(), &mut awake);
-        assert_eq!(awake, [Member(1)]);
-        assert_eq!(calendar.ahead(), Some(LAST as u8 - 1), "later work wakes its node in the last window");
+        calendar.wake(sender, 0);
+        while let Some(ahead) = calendar.ahead() {
+            let (begin, _) = calendar.window(ahead);
+            calendar.advance(ahead, &mut awake);
+            seen.push((begin, awake.clone()));
+            if begin < 1_000 {
+                calendar.wake(sender, begin + 100);
+                // A timer that each packet sets anew.
+                calendar.wake(timer, begin + 100_000_050);
+            } else if awake == [timer] && begin < 100_001_000 {
+                calendar.wake(timer, 100_001_000);
+            }
+        }
+        assert_eq!(seen.len(), 13, "no window without work");
+        let end = [(1_000, vec![sender]), (100_000_000, vec![timer]), (100_001_000, vec![timer])];
+        assert_eq!(seen[10..], end);
     }
 
     #[test]
-    fn later_work_wakes_a_node_once_in_all_windows() {
-        let mut calendar = Calendar::new(1, 100);
-        let (node, last) = (Member(0), 100_000_000);
-        (0..50).for_each(|window| calendar.wake(node, 100 * window));
-        let mut windows = 0;
+    fn later_work_of_several_nodes_is_found_in_order() {
+        let mut calendar = Calendar::new(200, 10, 8);
+        let time = |node: u32| 10_000 + 700 * u64::from(node * 37 % 200);
+        (0..200).for_each(|node| calendar.wake(Member(node), time(node)));
+        let mut awake = Vec::new();
+        let mut found = Vec::new();
         while let Some(ahead) = calendar.ahead() {
-            let (_, end) = calendar.window(ahead);
-            calendar.advance(ahead, &mut Vec::new());
-            windows += 1;
-            if end <= last {
-                calendar.wake(node, last);
-            }
+            let (begin, end) = calendar.window(ahead);
+            calendar.advance(ahead, &mut awake);
+            assert!(awake.iter().all(|node| (begin..end).contains(&time(node.0))));
+            found.append(&mut awake);
         }
-        assert_eq!(windows, 50 + last / 100 / SLOTS as u64 + 1);
+        assert_eq!(found.len(), 200);
+        assert!(found.is_sorted_by_key(|node| time(node.0)));
     }
 }

@@ -16,7 +16,7 @@ struct Brief {
     events: u64,
     progress: RunProgress,
     /// Windows before the next one with work, but for mail.
-    ahead: Option<u8>,
+    ahead: Option<u64>,
     /// If true, the thread between windows has something to do for its nodes.
     asks: bool,
 }
@@ -99,7 +99,7 @@ impl Movable {
     }
 
     /// Windows before the next one with work; `None` if no work is left. Mail is no work.
-    pub(super) fn ahead(&self) -> Option<u8> {
+    pub(super) fn ahead(&self) -> Option<u64> {
         self.brief.map_or_else(|| self.partition.out.calendar.ahead(), |brief| brief.ahead)
     }
 

@@ -3,7 +3,7 @@
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
-use super::calendar::{Calendar, INBOXES, Woken};
+use super::calendar::{Calendar, Woken};
 use super::mail::{Bag, Mail, Post};
 use super::message::PfcFrame;
 use super::ns3::Ns3;
@@ -12,7 +12,7 @@ use super::plan::{Far, LINK_BITS, Layout, Plan, PortPlan};
 use super::run::{ANY, NS3, PLAIN, TELEMETRY, TRANSPORTS, has_extras};
 use super::wire::Wire;
 use crate::host::End;
-use crate::kernel::{Event, FlowId, IdVec, Kind, Line, LocalPort, Member, Range, SentId, Target};
+use crate::kernel::{Event, FlowId, Id, IdVec, Kind, Line, LocalPort, Member, Range, SentId, Target};
 use crate::measure::{OnWire, Prints};
 use crate::outcome::{Counts, DropReason, DropRecord, Ledger, QueueRef};
 use crate::plan::Network;
@@ -119,13 +119,31 @@ impl Shared {
     }
 }
 
+/// Arrivals at switches, by window: time and the wire's place there in one number, in any order.
+#[derive(Debug)]
+struct Inboxes {
+    lists: Vec<Vec<u64>>,
+    /// Binary logarithm of their number for a node.
+    bits: u32,
+}
+
+impl Inboxes {
+    fn new(members: usize, lists: usize) -> Self {
+        Self { lists: vec![Vec::new(); members * lists], bits: lists.trailing_zeros() }
+    }
+
+    #[inline(always)]
+    fn at(&mut self, node: Member, slot: usize) -> &mut Vec<u64> {
+        &mut self.lists[(node.index() << self.bits) + slot]
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Out {
     /// Wires that end in the partition, and the ports that send into them.
     pub(super) wires: IdVec<Line, Wire>,
     pub(super) inward: IdVec<Line, PortId>,
-    /// Arrivals at a switch, by window: time and the wire's place there in one number, in any order.
-    inboxes: IdVec<Member, [Vec<u64>; INBOXES]>,
+    inboxes: Inboxes,
     /// To other partitions; empty if there is one.
     pub(super) post: Post,
     pub(super) calendar: Calendar,
@@ -156,9 +174,9 @@ impl Out {
         let nodes = network.fabric.nodes().len();
         Self {
             wires: inward.iter().map(|_| Wire::new(layout.records, network.faults.is_some())).collect(),
-            inboxes: vec![Default::default(); members].into(),
+            inboxes: Inboxes::new(members, layout.lists),
             post: Post::new(partitions),
-            calendar: Calendar::new(members, layout.window.max(1)),
+            calendar: Calendar::new(members, layout.window.max(1), layout.lists),
             notes: Vec::new(),
             counts: Counts::default(),
             ledger: Ledger::default(),
@@ -215,8 +233,7 @@ impl Out {
                 *woken = self.calendar.wake_for_packet(plan.peer, time);
             }
             if plan.far == Far::Switch {
-                let inbox = &mut self.inboxes[plan.peer][woken.slot()];
-                inbox.push(time << LINK_BITS | u64::from(plan.place));
+                self.inboxes.at(plan.peer, woken.slot()).push(time << LINK_BITS | u64::from(plan.place));
             }
         }
         self.wires[line].push::<RUN>(time, plan, packet, stamp, &mut self.carried);
@@ -258,7 +275,7 @@ impl Out {
         bag.open::<RUN>(layout.records, carried, |mail, carried| {
             let slot = calendar.wake_soon(mail.peer, mail.time);
             if let Some(place) = mail.place {
-                inboxes[mail.peer][slot].push(mail.time << LINK_BITS | u64::from(place));
+                inboxes.at(mail.peer, slot).push(mail.time << LINK_BITS | u64::from(place));
             }
             wires[mail.line].receive::<RUN>(mail, carried);
         });
@@ -268,13 +285,13 @@ impl Out {
     #[cfg(test)]
     pub(super) fn put_in_inbox(&mut self, node: Member, key: u64) {
         let window = self.calendar.current();
-        self.inboxes[node][window].push(key);
+        self.inboxes.at(node, window).push(key);
     }
 
     /// `arrivals` must be empty.
     #[inline]
     pub(super) fn take_inbox(&mut self, node: Member, arrivals: &mut Vec<u64>) {
-        std::mem::swap(&mut self.inboxes[node][self.calendar.current()], arrivals);
+        std::mem::swap(self.inboxes.at(node, self.calendar.current()), arrivals);
     }
 
     #[inline(always)]

@@ -23,7 +23,7 @@ pub(super) struct Task {
     /// Kind of run.
     pub(super) run: u8,
     /// Windows to pass over before the one to enter; `None` if entered.
-    pub(super) ahead: Option<u8>,
+    pub(super) ahead: Option<u64>,
     pub(super) end: u64,
     /// If true, hosts wait for [`super::Nodes::run_hosts_in_order`].
     pub(super) without_hosts: bool,
@@ -150,7 +150,7 @@ impl Partition {
         self.awake = awake;
     }
 
-    pub(super) fn enter(&mut self, ahead: u8) {
+    pub(super) fn enter(&mut self, ahead: u64) {
         self.out.calendar.advance(ahead, &mut self.awake);
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
-use super::calendar::INBOXES;
 use super::crew::{Crew, run_all};
 use super::guards::Guards;
 use super::host::{Host, Hosts};
@@ -31,7 +30,7 @@ pub(super) struct Partitions {
     switches: Vec<(u32, u32)>,
     hosts: IdVec<HostId, (u32, u32)>,
     /// Windows to pass over before the next one, if it is not entered.
-    ahead: Option<u8>,
+    ahead: Option<u64>,
     /// `None`: one thread runs all partitions.
     crew: Option<Crew>,
     /// If the fabric is cut by hand.
@@ -174,16 +173,6 @@ impl Partitions {
         let mail = mail.map(|time| calendar.ahead_of_packet(time));
         self.ahead = Some(mail.into_iter().chain(self.all.iter().filter_map(Movable::ahead)).min()?);
         Some(calendar.window(self.ahead?))
-    }
-
-    /// True if no list of arrivals is left for a window: nodes know of all packets on wires.
-    pub(super) fn lists_are_empty(&self) -> bool {
-        self.ahead.is_some_and(|ahead| usize::from(ahead) >= INBOXES)
-    }
-
-    /// Passes over all windows before that of `time`. Nodes must be woken for their events after it.
-    pub(super) fn pass_to(&mut self, time: u64) {
-        self.all.iter_mut().for_each(|partition| partition.out.calendar.pass_to(time));
     }
 
     /// Opens all mail and enters the next window, for what looks at nodes and wires between windows.

@@ -118,6 +118,8 @@ pub(super) struct Layout {
     /// In ps: at most the shortest time from append to arrival on a wire. A sweep comes in a later window than the isolation
     /// that causes it.
     pub(super) window: u64,
+    /// Windows for which switches keep lists of arrivals.
+    pub(super) lists: usize,
     /// If true, a host has links to switches in other partitions.
     pub(super) hosts_apart: bool,
     /// INT records of a packet: 1 for PINT alone.
@@ -183,6 +185,7 @@ impl Layout {
         let layout = Self {
             gates,
             window: order.window,
+            lists: order.lists,
             hosts_in_order: order.hosts_in_order,
             one_by_one: false,
             neighbours: order.neighbours,

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use incast_model::flow::Flow;
+
 use super::Nodes;
 use super::actions::Due;
 use super::host::Hosts;
@@ -32,17 +34,6 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Windows without an event until the next event is searched, and nodes for each further window, as the search asks all
-/// (our choice).
-const IDLE: usize = 64;
-const NODES: usize = 8;
-
-#[derive(Debug, Default)]
-struct Idle {
-    windows: usize,
-    events: u64,
-}
-
 impl Nodes {
     /// Runs to the end, or until `observe` breaks.
     pub(crate) fn run(mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
@@ -60,13 +51,12 @@ impl Nodes {
         let mut watch = Watch::new(limits, observe);
         self.take_first_steps(limits.stall);
         self.wake_for_actions();
-        let mut idle = Idle::default();
         loop {
             let moved = self.partitions.progress();
             if self.is_over(&moved) {
                 return Halt::Finished;
             }
-            let Some((begin, end)) = self.next_window(&mut idle) else {
+            let Some((begin, end)) = self.partitions.advance() else {
                 return self.run_dry(limits.horizon);
             };
             if let Some(halt) = self.act_before(begin, &mut watch) {
@@ -90,31 +80,6 @@ impl Nodes {
             self.sweep_later();
             self.wake_for_actions();
         }
-    }
-
-    /// Next window with work: begin and end. After many windows without an event, those before the next event are passed over:
-    /// nodes would only be woken there for later work.
-    fn next_window(&mut self, idle: &mut Idle) -> Option<(u64, u64)> {
-        let next = self.partitions.advance()?;
-        let events = self.partitions.events();
-        idle.windows = if events == idle.events { idle.windows + 1 } else { 0 };
-        idle.events = events;
-        if idle.windows < IDLE + self.layout.spots.len() / NODES || !self.partitions.lists_are_empty() {
-            return Some(next);
-        }
-        idle.windows = 0;
-        let time = self.next_time().unwrap_or(u64::MAX).min(self.actions.first().time);
-        if time < next.1 || time == u64::MAX {
-            return Some(next);
-        }
-        self.partitions.pass_to(time);
-        for node in self.layout.spots.ids() {
-            if let Some(event) = self.next_of(node) {
-                self.wake(node, event.time);
-            }
-        }
-        self.wake_for_actions();
-        self.partitions.advance()
     }
 
     /// True if all flows have ended at their senders and, if some end by arrivals, no packet is left.
@@ -192,7 +157,11 @@ impl Nodes {
     }
 
     fn outlasts(&mut self, flow: FlowId, end: u64) -> bool {
-        let (own, src) = (self.layout.at_src[flow], self.network.flow(flow).src);
+        let &Flow { src, until, .. } = self.network.flow(flow);
+        if until.is_some_and(|until| until.0 >= end) && !self.books.gates.is_cancelled(flow) {
+            return true; // it sends until then
+        }
+        let own = self.layout.at_src[flow];
         if self.layout.hosts_apart && self.partitions.host(src).awaits_completion(own) {
             self.partitions.open_mail_for(src, &self.layout, self.run);
         }

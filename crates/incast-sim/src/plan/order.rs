@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use incast_model::fabric::NodeKind;
+use incast_model::fabric::{Link, NodeKind};
 use incast_model::units::Time;
 
 use super::local::gates_are_local;
@@ -64,6 +64,8 @@ pub(crate) struct Order {
     /// In ps: at most the shortest time from append to arrival on a wire. A sweep comes in a later window than the isolation
     /// that causes it.
     pub(crate) window: u64,
+    /// Windows for which switches keep lists of arrivals: nearly all packets arrive within so many.
+    pub(crate) lists: usize,
     /// If true, hosts depend on each other within a window: the order of their events matters.
     pub(crate) hosts_in_order: bool,
     /// If true, hypervisors see which VMs on their server receive.
@@ -93,6 +95,7 @@ impl Order {
         let reason = reasons.into_iter().flatten().next();
         Self {
             window,
+            lists: lists(setup, window),
             hosts_in_order: reason.is_some(),
             neighbours,
             gates_are_local: local,
@@ -100,6 +103,21 @@ impl Order {
         }
     }
 }
+
+/// A power of two. A later arrival wakes its node in the last of these windows, with nothing to do yet.
+fn lists(Setup { fabric, params, .. }: &Setup, window: u64) -> usize {
+    let packets = &params.packets;
+    let largest = (packets.payload.0 + packets.data_header.0).max(packets.mss.0 + packets.segment_header.0);
+    let cross =
+        |link: &Link| u128::from(link.delay.0) + u128::from(largest) * 8_000_000_000_000 / u128::from(link.rate.0);
+    let longest = fabric.links().iter().map(cross).max().unwrap_or(0);
+    let windows = longest / u128::from(window.max(1)) + 2;
+    windows.clamp(LEAST_LISTS, MOST_LISTS).next_power_of_two() as usize
+}
+
+/// Our choice, by the speed of `hpcc320-dcqcn+w` and of 1 Gb/s links.
+const LEAST_LISTS: u128 = 8;
+const MOST_LISTS: u128 = 64;
 
 /// Shortest time from the begin of a transmission until the far end can handle the packet, in ps.
 fn lookahead(Setup { fabric, params, .. }: &Setup) -> u64 {
