@@ -322,6 +322,12 @@ class Enough(Exception):
     """Ends a run."""
 
 
+def test_a_run_needs_a_thread(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="threads must be at least 1, got 0"):
+        incast.load(write(tmp_path, SMALL)).run(tmp_path / "out", threads=0)
+    assert not (tmp_path / "out").exists()
+
+
 def test_other_threads_go_on(tmp_path: Path) -> None:
     """Another thread is at work between calls of progress, not only during them."""
     counted, calls = 0, 0

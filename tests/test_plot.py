@@ -177,6 +177,10 @@ def test_a_picture_that_is_too_small_is_refused(results: Path, command: Command,
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(incast.ResultsError, match="width must be at least 2 inches, got 1"):
         incast.open(results).plot(width=1)
+    with pytest.raises(incast.ResultsError, match="width must be at least 2 inches, got 0"):
+        incast.open(results).plot(width=0)
+    with pytest.raises(incast.ResultsError, match="height must be at least 0.5 inches, got 0"):
+        incast.open(results).plot(height=0)
 
 
 def test_ticks_of_a_late_part_of_a_run_are_distinct(sampled: incast.Results) -> None:

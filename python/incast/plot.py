@@ -24,8 +24,17 @@ from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
 from incast.charts.over import FIGURES, written
 from incast.charts.slowdown import PERCENTILES, labels
-from incast.errors import ResultsError
-from incast.plot_text import NARROW, SLANT, add_legend, add_title, fit_labels, fitting, slanted_ticks, text_size
+from incast.plot_text import (
+    NARROW,
+    SLANT,
+    add_legend,
+    add_title,
+    fit_labels,
+    fitting,
+    inches_of,
+    slanted_ticks,
+    text_size,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,8 +48,6 @@ FEW_TICKS = 6
 """Most ticks of a logarithmic axis at 1, 2 and 5 times powers of ten (our choice); of more, the powers suffice."""
 FEW_VALUES = 12
 """Most values of a sweep that each have a tick on a logarithmic axis (our choice)."""
-LEAST_WIDTH = 2
-"""Inches of the narrowest figure (our choice): titles and ticks overlap in a narrower one."""
 TICKS = 8
 """Most ticks of an axis of flow sizes (our choice)."""
 STACKED = 1.6
@@ -100,12 +107,12 @@ def draw(
     parts = [chart] if below is None else [chart, below]
     rows = [sorted(part.dicts(), key=lambda row: palette.index(row["scheme"])) for part in parts]
     usual_width = DRAWN[chart.name][1][0]
-    inches = width or (usual_width(rows[0]) if callable(usual_width) else usual_width)
-    if inches < LEAST_WIDTH:
-        raise ResultsError(f"width must be at least {LEAST_WIDTH} inches, got {inches:g}")
+    inches = inches_of("width", width, usual_width(rows[0]) if callable(usual_width) else usual_width)
     heights = [_height(part, mine, inches, options) for part, mine in zip(parts, rows, strict=True)]
     with matplotlib().rc_context(text_size(inches)):
-        figure: Figure = figures.Figure(figsize=(inches, height or sum(heights)), layout="constrained")
+        figure: Figure = figures.Figure(
+            figsize=(inches, inches_of("height", height, sum(heights))), layout="constrained"
+        )
         places = figure.subfigures(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0] if below else [figure]
         for part, mine, place in zip(parts, rows, places, strict=True):
             make = DRAWN[part.name][0]

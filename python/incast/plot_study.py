@@ -51,6 +51,7 @@ def draw(
     Raises:
         MissingLibraryError: Matplotlib is not installed.
         NothingToDrawError: The figure has no chart with a value.
+        ResultsError: Width or height is too small for the figure.
 
     """
     charts = [chart for chart in drawn.charts if chart.bars or chart.published]
@@ -60,12 +61,13 @@ def draw(
     heights = [_rows(chart)[0] * HEIGHT + 0.6 for chart in charts] + [
         plot.DRAWN["pauses"][1][1](rows) for rows in pauses
     ]
-    inches = width or max(
-        [min(3, _rows(chart)[1]) * PANEL if _rows(chart)[1] > 1 else ALONE for chart in charts] or [8]
-    )
+    usual = max([min(3, _rows(chart)[1]) * PANEL if _rows(chart)[1] > 1 else ALONE for chart in charts] or [8])
+    inches = plot_text.inches_of("width", width, usual)
     figures = plot.matplotlib("figure")
     with plot.matplotlib().rc_context(plot_text.text_size(inches)):
-        figure: Figure = figures.Figure(figsize=(inches, height or sum(heights)), layout="constrained")
+        figure: Figure = figures.Figure(
+            figsize=(inches, plot_text.inches_of("height", height, sum(heights))), layout="constrained"
+        )
         places = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
         for chart, place in zip(charts, places, strict=False):
             alike = [str(each) for other in charts if other.series == chart.series for each in other.order]

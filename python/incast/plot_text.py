@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 COLUMNS = 4
 """Columns of a legend at most."""
+LEAST_SIZES = {"width": 2.0, "height": 0.5}
+"""Inches of the smallest figure (our choice): titles and ticks overlap in a narrower one."""
 NARROW = 4.0
 """Inches below which a figure has small text: a column of a paper is narrower."""
 SMALL = 8.0
@@ -32,6 +34,20 @@ LEAST_PANEL = 0.15
 PLAIN = (1e-3, 1e4)
 """Range of a logarithmic axis without powers of ten (our choice)."""
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def inches_of(name: str, given: float | None, usual: float) -> float:
+    """Width or height of a figure.
+
+    Raises:
+        ResultsError: It is too small.
+
+    """
+    least = LEAST_SIZES[name]
+    inches = usual if given is None else given
+    if not inches >= least:
+        raise ResultsError(f"{name} must be at least {least:g} inches, got {inches:g}")
+    return inches
 
 
 def text_size(inches: float) -> dict[str, float]:

@@ -110,11 +110,14 @@ class Scenario(schema.Scenario):
         Ctrl-C ends a run within a second, and nothing is written.
 
         Raises:
+            ValueError: `threads` is below 1.
             ResultsError: The path `out` has no name, such as `.`.
             ResultsExistError: The folder exists, and `overwrite` is false or it has no results.
             EnvironmentFailure: The results cannot be written.
 
         """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads}")
         core = self._core()
         known = self.warnings()
         for text in known:
