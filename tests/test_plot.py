@@ -179,7 +179,7 @@ def test_a_picture_that_is_too_small_is_refused(results: Path, command: Command,
         incast.open(results).plot(width=1)
     with pytest.raises(incast.ResultsError, match="width must be at least 2 inches, got 0"):
         incast.open(results).plot(width=0)
-    with pytest.raises(incast.ResultsError, match="height must be at least 0.5 inches, got 0"):
+    with pytest.raises(incast.ResultsError, match=r"height must be at least 0\.5 inches, got 0"):
         incast.open(results).plot(height=0)
 
 

@@ -11,6 +11,7 @@ import pytest
 import incast
 from conftest import Command, write
 from incast import charts, plot, report
+from incast.findings.guarantees import guarantees
 from incast.tenants.text import text as tenants_text
 
 SCENARIO = """
@@ -68,6 +69,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def results(folder: Path) -> incast.Results:
     return incast.open(folder)
+
+
+def test_findings_name_receivers_and_senders_below_their_guarantee(results: incast.Results) -> None:
+    found = [each.text for each in guarantees(charts.Source([results]))]
+    assert found == [
+        "No protection: 1 VM of 2 received less than 95 % of the guaranteed throughput; the lowest share was 24 % "
+        "(VM 0 of x).",
+        "No protection: 2 VMs of 3 sent less than 95 % of the guaranteed throughput; the lowest share was 24 % "
+        "(VM 1 of x).",
+    ]
+
+
+def test_findings_say_that_guarantees_were_kept(folder: Path) -> None:
+    overrides = ['scheme."No protection".hypervisor="reservation"']
+    kept = incast.load(folder.parent / "scenario.toml", overrides).run()
+    found = [each.text for each in guarantees(charts.Source([kept]))]
+    assert found == ["Every VM received and sent all of its guarantee."]
 
 
 def test_jain() -> None:

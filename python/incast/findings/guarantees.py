@@ -11,6 +11,8 @@ from incast.findings.finding import GUARANTEES, QUIET, Finding
 from incast.findings.words import counted, prefix, share, spread
 from incast.tenants.sharing import TOLERANCE
 
+WHOLE = 0.999
+"""Least share that counts as all of a guarantee (our choice: packets are cut at the ends of an interval)."""
 DONE = {"receive": "received", "send": "sent"}
 Rows = list[dict[str, Any]]
 
@@ -34,7 +36,8 @@ def guarantees(source: Source) -> Iterator[Finding]:
     of = {scheme: rows for scheme, rows in of.items() if rows}
     least = {scheme: min(row["satisfaction"] for row in rows) for scheme, rows in of.items()}
     worst = {scheme: min(row["worst"] for row in rows) for scheme, rows in of.items()}
-    text = f"Every VM received and sent at least {spread(least, share)} of its guarantee"
+    whole = min(least.values()) >= WHOLE
+    text = f"Every VM received and sent {'all' if whole else f'at least {spread(least, share)}'} of its guarantee"
     if min(worst.values()) < kept:
         text += f", in its worst interval between samples {spread(worst, share)}"
     yield Finding("guarantees", QUIET + 1, f"{text}.", tuple(of))
