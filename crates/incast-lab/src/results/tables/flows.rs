@@ -75,12 +75,12 @@ impl Between for FlowRow {
 
 pub(super) static FLOWS: Table<FlowRow> = Table {
     name: "flows",
-    description: "one row per flow, in order of start",
+    description: "one row per flow, in order of start in the workload (with dependencies: the earliest possible)",
     condition: Condition::Always,
     rows: flow_rows,
     columns: &[
         scheme(),
-        u32("flow", "flow number, in order of start, from 0", |row| row.number),
+        u32("flow", "flow number, in order of start in the workload, from 0", |row| row.number),
         u32("message", "number of its message, split over `qps` flows", |row| row.message),
         label(|row| row.flow().label.into()),
         src(),
