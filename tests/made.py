@@ -34,6 +34,7 @@ PORT: Row = {
     "port": 0,
     "node_name": "h0",
     "peer_name": "s0",
+    "peer_port": 1,
     "tier": 0,
     "priority": 3,
     "rate_bps": 100_000_000_000,

@@ -22,6 +22,7 @@ from folders import make_sweep
 from incast import charts
 from incast.charts import groups, look
 from incast.charts.cdf import Measure, chosen
+from incast.charts.fabric import links
 from incast.charts.look import log_ticks
 from incast.charts.over import over
 from incast.charts.series import with_empty
@@ -284,6 +285,12 @@ def test_shares_of_time_begin_with_the_first_flow(tmp_path: Path) -> None:
         found.append([(row["port"], row["utilisation"]) for row in rows])
     assert found[0] == [(port, pytest.approx(share)) for port, share in found[1]]
     assert max(share for _, share in found[1]) > 0.5
+
+
+def test_drops_on_arrival_belong_to_the_port_that_sent_the_packets() -> None:
+    back = {"port": 1, "node_name": "s0", "peer_name": "h0", "peer_port": 0, "tier": 1}
+    source = made.Made(ports=[{"lost": 1}, {"priority": 4, "lost": 2}, {**back, "drops": 5}])
+    assert [(row[2], row[3], row[-2]) for row in links(source)] == [("h0", "s0", 8), ("s0", "h0", 0)]
 
 
 def test_fabric_is_the_table_of_ports(sampled: incast.Results, source: charts.Source) -> None:

@@ -19,7 +19,7 @@ from incast import charts, plot, plot_text
 from incast.charts import groups
 from incast.charts.closing import BEHIND, ON_CYCLE, PASSING
 from incast.charts.kinds import Kind
-from incast.charts.over import over
+from incast.charts.over import FIGURES, of_rows, over
 from incast.charts.slowdown import of_one_size
 from test_charts import SAMPLED
 
@@ -432,3 +432,22 @@ def test_labels_of_logarithmic_axes_have_no_formulas(limits: tuple[float, float]
         labels = [text.get_text() for text in axes.get_yticklabels(which="both")]
     assert set(shown) <= set(labels)
     assert not any("$" in label for label in labels)
+
+
+def test_a_legend_has_every_name_as_long_as_it_fits() -> None:
+    names = ["HPCC", "_mine", "DCQCN with a window and a name that no column of a paper holds"]
+    rows = [(load, name, *[1.0] * len(FIGURES)) for name in names for load in (0.1, 0.5)]
+    figure = plot.draw(of_rows(["load"], rows, (), ()), width=2.5, x="load")
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert shown[:2] == ["HPCC", " _mine"]
+    assert shown[2].startswith("DCQCN with a")
+    assert shown[2].endswith("…")
+    assert [axes.get_xticks().tolist() for axes in figure.axes] == [[0.1, 0.5]]
+
+
+def test_characters_that_the_font_lacks_get_one_note(tmp_path: Path, command: Command) -> None:
+    file = write(tmp_path, SMALL.replace("[scheme.HPCC]", '[scheme."数据"]'))
+    incast.load(file).run(tmp_path / "results")
+    done = command("plot", tmp_path / "results", "-o", "a.png")
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[-1] == "note: the font of pictures lacks 数 据: boxes in their place"

@@ -105,7 +105,13 @@ def draw(
         raise ValueError(chart.why_empty or "nothing to draw")
     palette = palette_of(chart)
     parts = [chart] if below is None else [chart, below]
-    rows = [sorted(part.dicts(), key=lambda row: palette.index(row["scheme"])) for part in parts]
+    rows = [
+        [
+            {**row, "scheme": shown_name(row["scheme"])}
+            for row in sorted(part.dicts(), key=lambda row: palette.index(row["scheme"]))
+        ]
+        for part in parts
+    ]
     usual_width = DRAWN[chart.name][1][0]
     inches = inches_of("width", width, usual_width(rows[0]) if callable(usual_width) else usual_width)
     heights = [_height(part, mine, inches, options) for part, mine in zip(parts, rows, strict=True)]
@@ -180,7 +186,12 @@ def _rasterise(figure: Figure) -> None:
 
 def scheme_styles(chart: Chart) -> dict[str, dict[str, Any]]:
     """Colour, marker and line of every scheme, as on the page."""
-    return styles_of(palette_of(chart))
+    return styles_of([shown_name(scheme) for scheme in palette_of(chart)])
+
+
+def shown_name(scheme: str) -> str:
+    """The name of a scheme in a legend: matplotlib leaves out names that begin with an underscore."""
+    return f" {scheme}" if scheme.startswith("_") else scheme
 
 
 def styles_of(schemes: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -254,7 +265,8 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
         for scheme, mine in by(of_label, "scheme"):
             style = {name: value for name, value in styles[scheme].items() if name != "marker"}
             values = [row[column] for row in mine]
-            axes.step(values, [row["share"] for row in mine], where="post", label=scheme, **style)
+            # From 0 on: a single value has a step too.
+            axes.step([values[0], *values], [0, *(row["share"] for row in mine)], where="post", label=scheme, **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
         ticks = look.log_ticks([row[column] for row in of_label])
@@ -382,9 +394,8 @@ def _guarantees(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
     axes = figure.subplots()
     for scheme, mine in by(rows, "scheme"):
         style = {name: value for name, value in styles[scheme].items() if name != "marker"}
-        axes.step(
-            [row["share"] for row in mine], [row["satisfaction"] for row in mine], where="pre", label=scheme, **style
-        )
+        values = [row["satisfaction"] for row in mine]
+        axes.step([0, *(row["share"] for row in mine)], [values[0], *values], where="pre", label=scheme, **style)
     axes.axhline(1, color="#888888", linestyle="--", linewidth=0.8)
     axes.set_yscale("symlog", linthresh=0.1)
     ticks = [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
@@ -418,6 +429,8 @@ def _over(
         ticks = sorted(values) if len(values) <= FEW_VALUES else look.log_ticks(values)
         axes.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
+    elif 1 < len(values) <= FEW_VALUES and all(isinstance(value, (int, float)) for value in values):
+        axes.set_xticks(sorted(values), labels=[f"{value:g}" for value in sorted(values)])
     axes.set(xlabel=x, ylabel=FIGURES[of])
     write = written(of)[1]
     axes.yaxis.set_major_formatter(lambda value, _: write(value))

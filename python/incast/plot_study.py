@@ -121,8 +121,12 @@ def _chart(place: SubFigure, chart: DrawnChart, styles: Mapping[str, Style], *, 
     if named:
         plot_text.add_title(place, chart.title)
     handles: dict[str, Any] = {}
-    for axes in place.axes:
+    along = panels[0].get_xlabel()
+    for number, axes in enumerate(place.axes):
         axes.label_outer(remove_inner_ticks=False)
+        if number < len(values) <= number + columns:  # the last of its column
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel(along)
         axes.set_axisbelow(True)
         handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     if plot.PUBLISHED in handles:

@@ -68,9 +68,12 @@ def add_legend(figure: Figure | SubFigure, handles: dict[str, Any]) -> None:
         if legend.get_window_extent(_renderer(figure)).width <= most or columns == 1:
             break
         legend.remove()
-    # One name may be wider than the figure.
-    for text in legend.get_texts():
-        _shorten(figure, text, most - (legend.get_window_extent(_renderer(figure)).width - _width(figure, text)))
+    # One name may be wider than the figure; the widest makes the legend's width.
+    texts = legend.get_texts()
+    widest = max(_width(figure, text) for text in texts)
+    beside = legend.get_window_extent(_renderer(figure)).width - widest
+    for text in texts:
+        _shorten(figure, text, most - beside)
 
 
 def add_title(figure: Figure | SubFigure, title: str) -> None:

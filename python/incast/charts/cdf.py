@@ -72,6 +72,10 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
     )
 
 
+POINTED = 50
+"""Most values that are drawn with points (our choice): a single one has no line."""
+
+
 def chosen(count: int, points: int) -> list[int]:
     """The ranks to draw, from 1 to `count`: all if there are few; else equal steps, and smaller ones in the tail."""
     if count <= points:
@@ -85,7 +89,7 @@ def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: S
     """A step for each scheme, on a logarithmic axis; a panel for each label."""
     title = "completion time" if of == "fct" else "slowdown"
     several = len(groups) > 1
-    axis: Spec = {"labelOverlap": True, "labelExpr": look.TIME if of == "fct" else look.NUMBER}
+    axis: Spec = {"labelOverlap": True, "labelSeparation": 6, "labelExpr": look.TIME if of == "fct" else look.NUMBER}
     if several:  # each panel has its own range, and the ticks that Vega chooses for it
         axis["labelExpr"] = look.rounded_log(axis["labelExpr"])
     else:
@@ -93,7 +97,12 @@ def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: S
     panel: Spec = {
         "width": 340 if several else 420,
         "height": 220 if several else 260,
-        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8},
+        "mark": {
+            "type": "line",
+            "interpolate": "step-after",
+            "strokeWidth": 1.8,
+            "point": {"size": 20} if len(values) <= POINTED else False,
+        },
         "encoding": {
             "x": {
                 "field": COLUMN[of],

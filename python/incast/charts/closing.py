@@ -86,7 +86,7 @@ _PAUSES = f"""
 
 def _spec(schemes: Sequence[str]) -> Spec:
     """A panel for each scheme, a line of bars for each port."""
-    time = {"labelExpr": look.TIME, "labelOverlap": True, "tickCount": 6}
+    time = {"labelExpr": look.TIME, "labelOverlap": True, "labelSeparation": 6, "tickCount": 6}
     legend = {"title": None, "orient": "top"}
     kinds = {"domain": [ON_CYCLE, BEHIND, PASSING], "range": list(COLOURS)}
     bars = {

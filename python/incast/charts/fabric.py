@@ -18,14 +18,17 @@ def links(source: Source) -> list[tuple[Any, ...]]:
         "of_node as (select node_name, any_value(tier) as tier from ports group by node_name), "
         "sent as (select scheme, port, any_value(node_name) as node_name, any_value(peer_name) as peer_name, "
         "any_value(tier) as tier, any_value(rate_bps) as rate_bps, sum(tx_bytes)::bigint as tx_bytes, "
-        "max(paused_ps) as paused_ps, sum(marks)::bigint as marks, sum(drops + lost)::bigint as drops, "
+        "any_value(peer_port) as peer_port, max(paused_ps) as paused_ps, sum(marks)::bigint as marks, "
+        "sum(lost)::bigint as lost, sum(drops)::bigint as dropped, "
         "max(peak_queue_bytes) as peak_queue_bytes from ports group by scheme, port) "
-        "select sent.scheme, port, sent.node_name, peer_name, sent.tier, coalesce(of_node.tier, 0), rate_bps, "
-        "tx_bytes, "
-        "if(span_ps > 0, tx_bytes * 8e12 / (rate_bps::double * span_ps), 0), paused_ps, "
-        "if(span_ps > 0, paused_ps / span_ps, 0), marks, drops, peak_queue_bytes "
-        "from sent join spans using (scheme) left join of_node on of_node.node_name = sent.peer_name "
-        "order by list_position($schemes, sent.scheme), port",
+        "select sent.scheme, sent.port, sent.node_name, sent.peer_name, sent.tier, coalesce(of_node.tier, 0), "
+        "sent.rate_bps, sent.tx_bytes, "
+        "if(span_ps > 0, sent.tx_bytes * 8e12 / (sent.rate_bps::double * span_ps), 0), sent.paused_ps, "
+        "if(span_ps > 0, sent.paused_ps / span_ps, 0), sent.marks, sent.lost + coalesce(far.dropped, 0), "
+        "sent.peak_queue_bytes from sent join spans using (scheme) "
+        "left join of_node on of_node.node_name = sent.peer_name "
+        "left join sent as far on far.scheme = sent.scheme and far.port = sent.peer_port "
+        "order by list_position($schemes, sent.scheme), sent.port",
         {"schemes": order, "times": [spans[scheme] for scheme in order]},
     )
 
@@ -52,7 +55,7 @@ def fabric(source: Source) -> Chart:
             Field("paused_ps", "time paused, for the priority that was paused longest", "ps"),
             Field("paused_share", "paused_ps / time from the first start of a flow or pause to the end"),
             Field("marks", "packets marked by ECN at this port"),
-            Field("drops", "packets dropped on arrival at this port, or lost because its link was down"),
+            Field("drops", "packets from this port that were dropped on arrival, or lost because the link was down"),
             Field("peak_queue_bytes", "longest egress queue", "B"),
         ),
         rows=rows,

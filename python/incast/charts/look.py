@@ -62,7 +62,7 @@ def time_axis() -> Spec:
         "field": "time_ps",
         "type": "quantitative",
         "title": "time",
-        "axis": {"labelExpr": TIME, "labelOverlap": True, "grid": False, "tickCount": 6},
+        "axis": {"labelExpr": TIME, "labelOverlap": True, "labelSeparation": 6, "grid": False, "tickCount": 6},
     }
 
 

@@ -103,7 +103,7 @@ def _spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
                     "field": "start_ps",
                     "type": "quantitative",
                     "title": "time",
-                    "axis": {"labelExpr": look.TIME, "labelOverlap": True, "tickCount": 6},
+                    "axis": {"labelExpr": look.TIME, "labelOverlap": True, "labelSeparation": 6, "tickCount": 6},
                 },
                 "x2": {"field": "end_ps"},
                 "y": {"field": "link", "type": "nominal", "sort": list(links), "title": None},

@@ -157,10 +157,15 @@ def _guarantees_spec(schemes: Sequence[str]) -> Spec:
         "height": 240,
         "layer": [
             {
-                "mark": {"type": "line", "interpolate": "step-before", "point": {"size": 14}, "strokeWidth": 1.3},
+                "transform": [
+                    {"joinaggregate": [{"op": "count", "as": "vms"}], "groupby": ["scheme"]},
+                    {"calculate": "datum.share - 1 / datum.vms", "as": "share_before"},
+                ],
+                "mark": {"type": "rule", "strokeWidth": 2},
                 "encoding": {
+                    "x2": {"field": "share"},
                     "x": {
-                        "field": "share",
+                        "field": "share_before",
                         "type": "quantitative",
                         "title": "share of VMs",
                         "axis": {"format": "%", "grid": False},

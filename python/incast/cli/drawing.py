@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,8 @@ from incast.integrity import verify
 from incast.study.results import open_study
 
 ENDINGS = (".svg", ".pdf", ".png")
+MISSING = re.compile(r"Glyph (\d+) ")
+"""Matplotlib's warning about a character that its font lacks."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,9 @@ def write(folder: Path | None, asked: Asked, file: Path, *, overwrite: bool) -> 
     if asked.chart == "over" and all(row[options["of"]] is None for row in chart.dicts()):
         raise ResultsError(f"{folder}: no run has a {FIGURES[options['of']]}")
     title = group.title if asked.title is None else asked.title
-    figure = plot.draw(chart, width=asked.width, height=asked.height, title=title, **options)
-    return plot.save(figure, file, overwrite=overwrite)
+    with _glyphs():
+        figure = plot.draw(chart, width=asked.width, height=asked.height, title=title, **options)
+        return plot.save(figure, file, overwrite=overwrite)
 
 
 def write_figure(folder: Path | None, study: Path, asked: Asked, out: Path | None, *, overwrite: bool) -> Path:
@@ -112,8 +118,25 @@ def write_figure(folder: Path | None, study: Path, asked: Asked, out: Path | Non
     file = out or Path(f"{found.figures[asked.figure].id}.svg")
     _ready(file, overwrite=overwrite)
     verify([study])
-    figure = found.plot(asked.figure, width=asked.width, height=asked.height, title=asked.title)
-    return plot.save(figure, file, overwrite=overwrite)
+    with _glyphs():
+        figure = found.plot(asked.figure, width=asked.width, height=asked.height, title=asked.title)
+        return plot.save(figure, file, overwrite=overwrite)
+
+
+@contextmanager
+def _glyphs() -> Iterator[None]:
+    """One note about characters that the font lacks, in place of matplotlib's warning for each text."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", message="Glyph .* missing from font")
+        yield
+    missing = []
+    for each in caught:
+        if found := MISSING.match(str(each.message)):
+            missing.append(chr(int(found[1])))
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    if missing:
+        codes.complain(f"note: the font of pictures lacks {' '.join(dict.fromkeys(missing))}: boxes in their place")
 
 
 def _ready(file: Path, *, overwrite: bool) -> None:

@@ -21,6 +21,12 @@ def element(name: str, text: object, kind: str = "") -> str:
     return f"<{name}{given}>{escape(text)}</{name}>"
 
 
+def prose(text: str) -> str:
+    """HTML of a text, with what is between backticks as code."""
+    parts = (escape(part) for part in text.split("`"))
+    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
+
+
 def details(summary: str, inner: str) -> str:
     """Something that opens; `inner` is HTML."""
     return f"<details><summary>{escape(summary)}</summary>{inner}</details>"

@@ -80,6 +80,7 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
         "fabrics": packer.fabrics,
         "overSpec": spec(),
         "overTitles": FIGURES,
+        "dashes": look.DASHES,
         "overLabels": {name: written(name)[0] for name in FIGURES},
     }
     return whole(material.title, dict(titled(material, groups)), data, footer(packer, material))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from incast.charts.groups import Group
-from incast.report.html import element
+from incast.report.html import element, prose
 from incast.sweep.warned import counted
 
 
@@ -24,7 +24,7 @@ def listed(texts: Sequence[str]) -> str:
     """Warnings as a list."""
     if not texts:
         return element("p", "None.", "empty")
-    return f'<ul class="warnings">{"".join(element("li", text) for text in texts)}</ul>'
+    return f'<ul class="warnings">{"".join(f"<li>{prose(text)}</li>" for text in texts)}</ul>'
 
 
 def of_group(group: Group) -> list[str]:

@@ -46,13 +46,14 @@ function pairsOf(fabric, figures, measure) {
     const to = fabric.to[port];
     const [low, high] = [from, to].sort((a, b) => fabric.tiers[a] - fabric.tiers[b] || a - b);
     const key = `${low}-${high}`;
-    if (!pairs.has(key)) pairs.set(key, { low, high, up: 0, down: 0, links: 0, rate: fabric.rate[port] });
+    if (!pairs.has(key)) pairs.set(key, { low, high, up: 0, down: 0, ports: { up: 0, down: 0 }, rate: fabric.rate[port] });
     const pair = pairs.get(key);
     const way = from === low ? "up" : "down";
     pair[way] = Math.max(pair[way], values[port]);
-    pair.links += from === low ? 1 : 0;
+    pair.ports[way] += 1;
   });
-  return [...pairs.values()];
+  // A port without traffic is not there.
+  return [...pairs.values()].map((pair) => ({ ...pair, links: Math.max(pair.ports.up, pair.ports.down) }));
 }
 
 function valueOf(pair, way) {

@@ -25,6 +25,11 @@ function make(name, attributes = {}, ...inner) {
   return made;
 }
 
+/** A text, with what is between backticks as code. */
+function prose(text) {
+  return text.split("`").map((part, place) => place % 2 ? make("code", {}, part) : part);
+}
+
 function slug(text) {
   return text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
 }
@@ -102,8 +107,8 @@ function figureOf(chart, rows, name, heading = "h3") {
   const figure = make("figure", { id: `figure-${name}`, "data-chart": name });
   const saves = make("div", { class: "saves", role: "group", "aria-label": `Save: ${chart.title}` });
   const plot = make("div", { class: "plot", role: "img", "aria-label": `${chart.title}. ${chart.about}` });
-  figure.append(make("div", { class: "head" }, make(heading, {}, chart.title), saves), make("p", { class: "about" }, chart.about), plot);
-  for (const text of chart.leftOut ?? []) figure.append(make("p", { class: "left-out" }, text));
+  figure.append(make("div", { class: "head" }, make(heading, {}, chart.title), saves), make("p", { class: "about" }, ...prose(chart.about)), plot);
+  for (const text of chart.leftOut ?? []) figure.append(make("p", { class: "left-out" }, ...prose(text)));
   if (rows) figure.append(tableOf(chart, rows));
   return { figure, saves, plot };
 }
@@ -397,6 +402,10 @@ async function showOver() {
   const scale = { domain: group().schemes, range: group().places.map((place) => PALETTES.light[place % PALETTES.light.length]) };
   for (const layer of spec.layer) {
     layer.encoding.color.scale = scale;
+    if (layer.mark.type === "line" && group().places.some((place) => place >= PALETTES.light.length)) {
+      const dashes = group().places.map((place) => DATA.dashes[Math.floor(place / PALETTES.light.length) % DATA.dashes.length]);
+      layer.encoding.strokeDash = { field: "scheme", type: "nominal", scale: { domain: group().schemes, range: dashes }, legend: { title: null, orient: "top" } };
+    }
     if (!numeric) {
       layer.encoding.x.sort = column.values;
       continue;

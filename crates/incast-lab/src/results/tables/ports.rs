@@ -27,6 +27,9 @@ pub(super) static PORTS: Table<PortRecord> = Table {
         node_name(),
         local_port(),
         peer_name(),
+        u32("peer_port", "number of the port at the other end of the link", |row| {
+            row.run.fabric.port(row.record.port).peer.0
+        }),
         u8("tier", "tier of the node: 0 hosts, 1 their switches, and so on up", |row| {
             row.run.fabric.node(row.node()).tier
         }),
