@@ -11,7 +11,7 @@ const NEAR: u64 = 4;
 /// Enough for each number of lists.
 const SLOT_BITS: u32 = 6;
 
-/// End, and number modulo that of lists of the window in which the last packet of a port arrives.
+/// End of the window in which the last packet of a port arrives, and its list.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Woken(u64);
 
