@@ -82,9 +82,8 @@ def test_durations_in_a_parquet_file_are_refused(tmp_path: Path) -> None:
 def test_a_start_after_the_end_of_time_is_refused_at_its_entry(tmp_path: Path) -> None:
     (tmp_path / "late.csv").write_text("src,dst,size_bytes,start_ps\n0,1,1000,0\n1,2,5,9223372036854775807\n")
     text = refused(tmp_path, "late.csv")
-    assert "a flow of 5 B that starts at " in text
-    assert "(workload[0]" in text
-    assert "a start before 4000 s" in text
+    assert "late.csv:3:7" in text
+    assert "a time from the start of the run, 0 or more and below 4000 s" in text
 
 
 def test_flows_with_dependencies_are_no_trace(command: Command, tmp_path: Path) -> None:
