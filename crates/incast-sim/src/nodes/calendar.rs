@@ -236,7 +236,7 @@ mod tests {
             seen.push((begin, awake.clone()));
             if begin < 1_000 {
                 calendar.wake(sender, begin + 100);
-                // A timer that each packet sets anew.
+                // Each packet sets the timer to a later time.
                 calendar.wake(timer, begin + 100_000_050);
             } else if awake == [timer] && begin < 100_001_000 {
                 calendar.wake(timer, 100_001_000);

@@ -115,7 +115,7 @@ fn lists(Setup { fabric, params, .. }: &Setup, window: u64) -> usize {
     windows.clamp(LEAST_LISTS, MOST_LISTS).next_power_of_two() as usize
 }
 
-/// Our choice, by the speed of `hpcc320-dcqcn+w` and of 1 Gb/s links.
+/// Our choice: an empty list takes 24 B, and 1 Gb/s links without delay need 32 lists.
 const LEAST_LISTS: u128 = 8;
 const MOST_LISTS: u128 = 64;
 
