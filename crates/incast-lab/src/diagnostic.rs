@@ -165,6 +165,13 @@ impl Diagnostics {
         if found.is_empty() { Ok(()) } else { Err(Self(found)) }
     }
 
+    /// Adds those of another place.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.0.extend(others);
+        self
+    }
+
     /// Iterates over the diagnostics.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()

@@ -1,4 +1,4 @@
-use incast_model::ns3::{CcMode, Ns3Config};
+use incast_model::ns3::{CcMode, Ns3Config, whole_microseconds};
 use incast_model::units::{Rate, Time};
 use toml::Value;
 
@@ -72,9 +72,9 @@ pub(crate) fn control(config: &Ns3Config, window: &str) -> ImportedControl {
             parameters: vec![
                 ("variant", Value::from("vendor")),
                 gain,
-                ("alpha_interval", text(config.alpha_interval.unwrap_or(Time::us(55)))),
-                ("decrease_interval", text(config.decrease_interval.unwrap_or(Time::us(4)))),
-                ("increase_interval", text(config.increase_interval.unwrap_or_default())),
+                ("alpha_interval", text(whole_microseconds(config.alpha_interval.unwrap_or(Time::us(55))))),
+                ("decrease_interval", text(whole_microseconds(config.decrease_interval.unwrap_or(Time::us(4))))),
+                ("increase_interval", text(whole_microseconds(config.increase_interval.unwrap_or_default()))),
                 ("fast_recovery", Value::from(config.fast_recovery_times.unwrap_or(5))),
                 ai,
                 hai,

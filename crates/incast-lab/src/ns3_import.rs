@@ -5,9 +5,11 @@ use std::fmt::{Display, Write as _};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use incast_model::fabric::generators::read_topology;
 use incast_model::fabric::{Fabric, Link, NodeId};
+use incast_model::flow::FlowSet;
 use incast_model::foreign::{Notice, Severity};
-use incast_model::ns3::{CcMode, LinkDown, Ns3Config, read_config};
+use incast_model::ns3::{CcMode, LinkDown, Ns3Config, read_config, unread_flows};
 use incast_model::units::{Bytes, Rate, Time};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -46,17 +48,20 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
     text += "profile = \"ns3\"\n\n";
     section(&mut text, "fabric.ns3", &[("topology", quoted(&relative(folder, topology)))]);
     text += &format!("[[workload]]\nns3.flows = {}\n\n", quoted(&relative(folder, flows)));
-    let mut notices = Vec::new();
+    let mut notices = of_files(topology, flows);
+    let usual = text.clone() + USUAL_SCHEMES;
+    let prepared = Loaded::from_text("scenario.toml", &usual, folder, &[]).and_then(|loaded| loaded.prepare());
+    let (prepared, configs) = both(prepared, read_all(configs))?;
+    let lossless = lossless(&prepared.flows);
     if configs.is_empty() {
         text += USUAL_SCHEMES;
+        if !lossless.is_empty() {
+            section(&mut text, "switch", &lossless);
+        }
     } else {
-        let configs = read_all(configs)?;
-        // Its rates determine ECN thresholds and INT unit.
-        let fabric =
-            Loaded::from_text("scenario.toml", &(text.clone() + USUAL_SCHEMES), folder, &[])?.prepare()?.fabric;
         let mut found = Vec::new();
         for config in &configs {
-            notices.extend(check(config, &fabric, &mut found));
+            notices.extend(check(config, &prepared.fabric, &mut found));
         }
         if let Some(other) = configs.iter().find(|config| config.stop_time != configs[0].stop_time) {
             let line = other.line("SIMULATOR_STOP_TIME").unwrap_or(0);
@@ -64,11 +69,31 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
             found.push(at(other, line, &what));
         }
         Diagnostics::check(found)?;
-        write_configs(&mut text, &configs, &fabric);
+        write_configs(&mut text, &configs, &prepared.fabric, lossless);
     }
     // Finds contradictions before the first run.
     Loaded::from_text(&out.display().to_string(), &text, folder, &[])?.prepare()?;
     Ok(Ns3Import { file: out.to_owned(), text, notices })
+}
+
+/// Both, or the errors of both.
+fn both<A, B>(first: Result<A, Diagnostics>, second: Result<B, Diagnostics>) -> Result<(A, B), Diagnostics> {
+    match (first, second) {
+        (Ok(first), Ok(second)) => Ok((first, second)),
+        (Err(first), Err(second)) => Err(first.and(second)),
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    }
+}
+
+/// Its switches pause all priorities (`switch-mmu.cc`); 3 alone is the default here.
+fn lossless(flows: &FlowSet) -> Values {
+    let others = flows.flows.iter().any(|flow| flow.priority != 3);
+    others.then(|| ("lossless", "[1, 2, 3, 4, 5, 6, 7]".into())).into_iter().collect()
+}
+
+fn of_files(topology: &Path, flows: &Path) -> Vec<Notice> {
+    let of_topology = read_topology(topology).map(|file| file.notices.into_iter().chain(file.unread));
+    of_topology.into_iter().flatten().chain(unread_flows(flows)).collect()
 }
 
 fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
@@ -108,14 +133,17 @@ fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Ve
     for (key, set) in ns3_control::needed(config) {
         fail(set, key, needed);
     }
+    let rates: BTreeSet<Rate> = fabric.links().iter().map(|link| link.rate).collect();
     if config.cc_mode == Some(CcMode::Hpcc) {
-        let multi = u64::from(config.int_multiplier.unwrap_or(1));
-        let expected = (host_rate(fabric).0 / 25_000_000_000).max(1);
-        let what = format!("is {multi}; allowed: {expected}, the hosts' rate over 25 Gb/s");
-        fail(multi == expected, "INT_MULTI", &what);
+        for rate in rates.iter().filter(|rate| !INT_RATES.contains(rate)) {
+            let what = format!(
+                "3 (HPCC) with links of {rate}: the original's INT records have no such rate; allowed: links of 25, 50, 100, \
+                 200 or 400 Gb/s"
+            );
+            fail(false, "CC_MODE", &what);
+        }
     }
     if config.enable_qcn != Some(false) {
-        let rates: BTreeSet<Rate> = fabric.links().iter().map(|link| link.rate).collect();
         let has = |map: Option<&[Rate]>, rate: Rate| map.is_some_and(|rates| rates.contains(&rate));
         let keys = |map: &Option<Vec<(Rate, Bytes)>>| {
             map.as_ref().map(|map| map.iter().map(|(rate, _)| *rate).collect::<Vec<_>>())
@@ -142,15 +170,28 @@ fn at(config: &Ns3Config, line: usize, text: &str) -> Diagnostic {
     Diagnostic::new("", format!("{place}: {text}"))
 }
 
-fn host_rate(fabric: &Fabric) -> Rate {
-    fabric.ports_of(fabric.hosts()[0]).next().map_or(Rate::ZERO, |port| fabric.rate(port))
+/// `int-header.h`.
+const INT_RATES: [Rate; 5] = [Rate::gbps(25), Rate::gbps(50), Rate::gbps(100), Rate::gbps(200), Rate::gbps(400)];
+
+type Values = Vec<(&'static str, String)>;
+type Section = (&'static str, Values);
+
+/// What concerns all schemes of a scenario.
+struct Common<'a> {
+    fabric: &'a Fabric,
+    lossless: Values,
+    /// Exact arithmetic, as links fail.
+    exact: bool,
+    /// A scheme reads INT.
+    int: bool,
 }
 
-type Section = (&'static str, Vec<(&'static str, String)>);
-
-fn write_configs(text: &mut String, configs: &[Ns3Config], fabric: &Fabric) {
+fn write_configs(text: &mut String, configs: &[Ns3Config], fabric: &Fabric, lossless: Values) {
     let names = scheme_names(configs);
-    let sections: Vec<Vec<Section>> = configs.iter().map(|config| sections(config, fabric)).collect();
+    let exact = configs.iter().any(|config| config.failure().is_some());
+    let int = configs.iter().any(|config| config.cc_mode == Some(CcMode::Hpcc));
+    let common = Common { fabric, lossless, exact, int };
+    let sections: Vec<Vec<Section>> = configs.iter().map(|config| sections(config, &common)).collect();
     let alike = |index: usize| sections.iter().all(|own| own[index] == sections[0][index]);
     for ((name, config), own) in names.iter().zip(configs).zip(&sections) {
         let bare = name.chars().all(|c| c.is_ascii_alphanumeric());
@@ -168,7 +209,7 @@ fn write_configs(text: &mut String, configs: &[Ns3Config], fabric: &Fabric) {
         section(text, name, values);
     }
     let mut simulation = vec![("horizon", text_of(configs[0].stop_time.unwrap_or(Time::ms(3010))))];
-    if configs.iter().any(|config| config.failure().is_some()) {
+    if exact {
         simulation.push(("arithmetic", quoted("exact")));
     }
     section(text, "simulation", &simulation);
@@ -199,7 +240,8 @@ fn name_of(part: Option<&std::ffi::OsStr>) -> String {
     part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
+fn sections(config: &Ns3Config, common: &Common<'_>) -> Vec<Section> {
+    let fabric = common.fabric;
     let marks = config.enable_qcn.unwrap_or(true);
     let mut ecn = vec![("enabled", marks.to_string())];
     if marks {
@@ -207,18 +249,27 @@ fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
     }
     vec![
         ("network", config.failure().map(|down| failure(down, fabric)).unwrap_or_default()),
-        ("switch", vec![("buffer", buffer(config.buffer_size.unwrap_or(Bytes(16 << 20))))]),
+        ("switch", switch(config, common)),
         ("ecn", ecn),
         ("rdma", vec![("acks_ignore_pause", config.ack_high_prio.unwrap_or(false).to_string())]),
         ("packets", vec![("payload", text_of(config.payload.unwrap_or(Bytes(1000))))]),
     ]
 }
 
+fn switch(config: &Ns3Config, common: &Common<'_>) -> Values {
+    let mut values = vec![("buffer", buffer(config.buffer_size.unwrap_or(Bytes(16 << 20))))];
+    values.extend(common.lossless.iter().cloned());
+    if common.int && !common.exact {
+        values.push(("int_multiplier", config.int_multiplier.unwrap_or(1).to_string()));
+    }
+    values
+}
+
 /// The reference fails a link at this time plus LINK_DOWN's delay (its `third.cc`).
 const LINKS_UP: Time = Time::ms(2000);
 
 /// Routes follow immediately, as in ns-3, which takes down the last of parallel links.
-fn failure(down: LinkDown, fabric: &Fabric) -> Vec<(&'static str, String)> {
+fn failure(down: LinkDown, fabric: &Fabric) -> Values {
     let [a, b] = [down.a, down.b].map(|node| quoted(&fabric.node(NodeId(node)).name));
     let parallel = match links_of(down, fabric).len() {
         0 | 1 => String::new(),
@@ -375,8 +426,8 @@ mod tests {
         let loaded = |texts: &[String]| {
             Loaded::from_text("s.toml", &import(texts).unwrap().text, folder.path(), &[]).unwrap().scenario().clone()
         };
-        let hpcc =
-            CONFIG.replace("CC_MODE 1", "CC_MODE 3").replace("BUFFER_SIZE 32", "BUFFER_SIZE 16") + "INT_MULTI 4\n";
+        let hpcc = CONFIG.replace("CC_MODE 1", "CC_MODE 3").replace("BUFFER_SIZE 32", "BUFFER_SIZE 16")
+            + "INT_MULTI 4\nMULTI_RATE 0\n";
         let two = loaded(&[CONFIG.into(), hpcc.clone()]);
         assert_eq!(two.scheme.keys().collect::<Vec<_>>(), ["DCQCN+w", "HPCC"]);
         let buffer = |name: &str| two.switch(&two.scheme[name], "").unwrap().buffer;
@@ -393,8 +444,8 @@ mod tests {
         for each in ["HAS_WNI", "CC_MOED", "ACK_HIGH_PRI"] {
             assert!(errors.contains(each), "{errors}");
         }
-        let errors = import(&[CONFIG.replace("HAS_WIN 1", "HAS_WNI 1") + "MULTI_RATE 1\n"]).unwrap_err().to_string();
-        assert!(errors.contains("HAS_WNI") && errors.contains("MULTI_RATE"), "{errors}");
+        let errors = import(&[CONFIG.replace("HAS_WIN 1", "HAS_WNI 1") + "RATE_BOUND 0\n"]).unwrap_err().to_string();
+        assert!(errors.contains("HAS_WNI") && errors.contains("RATE_BOUND"), "{errors}");
     }
 
     #[test]
@@ -419,12 +470,14 @@ mod tests {
 
     #[test]
     fn hpcc_and_no_window() {
-        let (_folder, imported) =
-            import(Some(&(CONFIG.replace("CC_MODE 1", "CC_MODE 3") + "INT_MULTI 4\nU_TARGET 0.99\n")));
+        let hpcc = CONFIG.replace("CC_MODE 1", "CC_MODE 3") + "MULTI_RATE 0\nU_TARGET 0.99\n";
+        let (_folder, imported) = import(Some(&hpcc));
         let loaded =
             Loaded::from_text("s", &imported.unwrap().text, _folder.path().join("out").as_path(), &[]).unwrap();
         let Some(Control::Hpcc(hpcc)) = &loaded.scenario().scheme["HPCC"].control else { panic!() };
         assert_eq!((hpcc.eta, hpcc.max_stage), (0.99, 5));
+        // That simulator's default, and not the hosts' rate over 25 Gb/s.
+        assert_eq!(loaded.prepare().unwrap().schemes[0].setup.params.switch.int_multiplier, Some(1));
         let (_folder, imported) = import(Some(&CONFIG.replace("HAS_WIN 1", "HAS_WIN 0")));
         assert!(imported.unwrap().text.contains("[scheme.DCQCN]\nwindow = \"off\""));
         let (_folder, imported) = import(None);
@@ -453,8 +506,9 @@ mod tests {
             assert!(CONFIG.contains(from));
             import(Some(&CONFIG.replace(from, to))).1.unwrap_err().to_string()
         };
-        assert!(why("ENABLE_TRACE 1", "MULTI_RATE 1").contains("MULTI_RATE: only one rate for all hops is supported"));
-        assert!(why("CC_MODE 1", "CC_MODE 3").contains("INT_MULTI: is 1; allowed: 4, the hosts' rate over 25 Gb/s"));
+        assert!(
+            why("CC_MODE 1", "MULTI_RATE 1\nCC_MODE 3").contains("MULTI_RATE: only one rate for all hops is supported")
+        );
         assert!(why("EWMA_GAIN 0.00390625\n", "").contains("config.txt: EWMA_GAIN: is not set"));
         assert!(
             why("KMIN_MAP 2 100000000000 400 400000000000 1600", "KMIN_MAP 1 100000000000 400")

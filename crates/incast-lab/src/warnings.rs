@@ -3,6 +3,7 @@
 use std::cell::LazyCell;
 
 use incast_model::fabric::Fabric;
+use incast_model::fabric::generators::FabricSpec;
 use incast_model::flow::Flow;
 use incast_model::units::{Bytes, Rate, Time, ceil3};
 use incast_model::workload::{OfferedLoad, overload, warnings as workload_warnings};
@@ -46,6 +47,9 @@ fn of_scenario(prepared: &Prepared, links: impl Fn(&Flow) -> u64, offered: &[Off
     let of_workload = workload_warnings(&scenario.workload, fabric, base_dir, flows, scenario.simulation.horizon);
     let of_workload = overload(offered).into_iter().chain(of_workload);
     let mut found: Vec<Warning> = of_workload.map(|warning| Warning::new(warning.field, warning.message)).collect();
+    if let FabricSpec::Ns3(file) = &scenario.fabric {
+        found.extend(file.unread(base_dir).map(|notice| Warning::new("fabric.ns3.topology", notice.remark())));
+    }
     found.extend(lasting::found(prepared));
     found.extend(joined(prepared.schemes.iter().flat_map(|scheme| {
         of_scheme(prepared, scheme, &links).into_iter().map(|warning| (scheme.name.as_str(), warning))

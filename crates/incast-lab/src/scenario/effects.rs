@@ -70,6 +70,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("switch.by_rate", If(|facts| facts.profiles_by_rate())),
     ("switch.lossy_alpha", If(|facts| facts.lossy_traffic())),
     ("switch.scheduler", If(|facts| facts.several_priorities())),
+    ("switch.int_multiplier", If(|facts| facts.int())),
     ("ecn.enabled", If(|facts| facts.marks_are_read())),
     ("ecn.kmin", If(|facts| facts.scaled_thresholds())),
     ("ecn.kmax", If(|facts| facts.scaled_thresholds())),

@@ -4,9 +4,9 @@
 //! base RTT = 2 · sum of the path's one-way delays + sum of one full payload's times on its links, without headers and the
 //! ACK's own time. Of several shortest paths (fewest links) the one with the longest base RTT counts.
 //!
-//! DEVIATION: ns-3 takes the first shortest path in port order ([`Fabric::longest_rtt_of_first_paths`]) and cuts every link's
+//! DEVIATION: ns-3 takes the first shortest path that its search finds ([`BaseRtts::of_first_paths`]) and cuts every link's
 //! payload time to whole nanoseconds; here it is exact. Both agree for 1000 bytes at 10, 25, 40, 50, 100, 200, 400 and
-//! 800 Gb/s.
+//! 800 Gb/s if parallel paths have equal links.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -41,9 +41,13 @@ struct Leg {
 impl Leg {
     const NONE: Self = Self { delay: Time::ZERO, payload_time: Time::ZERO, slowest: Rate::MAX };
 
-    fn over(fabric: &Fabric, port: PortId, payload: Bytes) -> Self {
+    fn over(fabric: &Fabric, port: PortId, payload: Bytes, path: Path) -> Self {
         let rate = fabric.rate(port);
-        Self { delay: fabric.delay(port), payload_time: rate.time_for(payload.0), slowest: rate }
+        let payload_time = match path {
+            Path::First => Time::ns((u128::from(payload.0) * 8_000_000_000 / u128::from(rate.0)) as u64),
+            Path::Longest => rate.time_for(payload.0),
+        };
+        Self { delay: fabric.delay(port), payload_time, slowest: rate }
     }
 
     fn then(self, next: Self) -> Self {
@@ -82,11 +86,17 @@ impl BaseRtts {
         Self::of(fabric, payload, Path::Longest)
     }
 
+    /// As [`BaseRtts::new`], on the first path that ns-3 finds from the first host of a pair, with payload times in whole
+    /// nanoseconds (NS3 `third.cc`).
+    pub fn of_first_paths(fabric: &Fabric, payload: Bytes) -> Self {
+        Self::of(fabric, payload, Path::First)
+    }
+
     fn of(fabric: &Fabric, payload: Bytes, path: Path) -> Self {
         let mut anchors: Vec<NodeId> = Vec::new();
         let mut known: HashMap<NodeId, u32> = HashMap::new();
         let spokes = fabric.hosts().iter().map(|&host| {
-            let (node, leg) = spoke(fabric, host, payload);
+            let (node, leg) = spoke(fabric, host, payload, path);
             let anchor = *known.entry(node).or_insert_with(|| {
                 anchors.push(node);
                 anchors.len() as u32 - 1
@@ -150,9 +160,9 @@ impl Fabric {
         self.longest.or_find((payload, false), || BaseRtts::new(self, payload).max())
     }
 
-    /// As [`Fabric::longest_rtt`], on the first shortest path of each pair (NS3 `third.cc`).
+    /// As [`Fabric::longest_rtt`], see [`BaseRtts::of_first_paths`].
     pub fn longest_rtt_of_first_paths(&self, payload: Bytes) -> (Time, Bytes) {
-        self.longest.or_find((payload, true), || BaseRtts::of(self, payload, Path::First).max())
+        self.longest.or_find((payload, true), || BaseRtts::of_first_paths(self, payload).max())
     }
 }
 
@@ -164,11 +174,11 @@ pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) 
     walk.legs[leg].pair()
 }
 
-fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Leg) {
+fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes, path: Path) -> (NodeId, Leg) {
     let mut ports = fabric.ports_of(host);
     match (ports.next(), ports.next()) {
         (Some(port), None) if fabric.node(fabric.neighbour(port)).kind == NodeKind::Switch => {
-            (fabric.neighbour(port), Leg::over(fabric, port, payload))
+            (fabric.neighbour(port), Leg::over(fabric, port, payload, path))
         }
         _ => (host, Leg::NONE),
     }
@@ -177,13 +187,13 @@ fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Leg) {
 /// Which of several shortest paths counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Path {
-    /// In port order.
+    /// In the order of next hops of ns-3: neighbours by descending node number (docs/design/agreement.md).
     First,
     /// With the longest base RTT, then the fastest bottleneck.
     Longest,
 }
 
-/// Walks over the fabric in port order, first from one node, then from the next. Numbers stand for legs.
+/// Walks over the fabric, first from one node, then from the next. Numbers stand for legs.
 struct Walk<'a> {
     fabric: &'a Fabric,
     /// By port: kind of its link.
@@ -199,6 +209,8 @@ struct Walk<'a> {
     steps: Vec<u32>,
     queue: Vec<NodeId>,
     compares: bool,
+    /// Ports of each node in the order of the walk.
+    ports: Vec<Vec<PortId>>,
 }
 
 /// Nodes that are not reached have no leg, as the node itself.
@@ -211,7 +223,7 @@ impl<'a> Walk<'a> {
         let mut known: HashMap<Leg, usize> = HashMap::new();
         let ports = (0..fabric.ports().len() as u32).map(PortId);
         let kinds = ports.map(|port| {
-            let leg = Leg::over(fabric, port, payload);
+            let leg = Leg::over(fabric, port, payload, path);
             *known.entry(leg).or_insert_with(|| {
                 links.push(leg);
                 links.len() - 1
@@ -219,6 +231,13 @@ impl<'a> Walk<'a> {
         });
         let kinds = kinds.collect();
         let several = links.len() > 1;
+        let order = |node: u32| {
+            let mut ports: Vec<PortId> = fabric.ports_of(NodeId(node)).collect();
+            if path == Path::First {
+                ports.sort_by_key(|&port| std::cmp::Reverse(fabric.neighbour(port)));
+            }
+            ports
+        };
         Self {
             kinds,
             longer: vec![UNKNOWN; links.len()],
@@ -229,6 +248,7 @@ impl<'a> Walk<'a> {
             steps: Vec::new(),
             queue: Vec::new(),
             compares: path == Path::Longest && several,
+            ports: (0..fabric.nodes().len() as u32).map(order).collect(),
             fabric,
         }
     }
@@ -247,7 +267,8 @@ impl<'a> Walk<'a> {
             next += 1;
             // Known to the end: all nodes with fewer steps came before.
             let (so_far, steps) = (self.reached[node.index()], self.steps[node.index()] + 1);
-            for port in self.fabric.ports_of(node) {
+            for at in 0..self.ports[node.index()].len() {
+                let port = self.ports[node.index()][at];
                 let neighbour = self.fabric.neighbour(port);
                 let known = self.reached[neighbour.index()];
                 if known == UNKNOWN {
@@ -351,7 +372,8 @@ mod tests {
             let fabric = builder.finish().unwrap();
             // 2 * (1 + 10 + 10 + 1) us and 4 * 80 ns at 100 Gb/s.
             assert_eq!(most(&fabric), (44_320, 554_000));
-            let first = 2 * (2 + 2 * delays[0]) * 1000 + 320;
+            // ns-3 finds the later node first.
+            let first = 2 * (2 + 2 * delays[1]) * 1000 + 320;
             assert_eq!(fabric.longest_rtt_of_first_paths(PAYLOAD).0, Time::ns(first));
         }
     }

@@ -79,12 +79,23 @@ pub enum Severity {
 pub struct Notice {
     /// File.
     pub file: String,
-    /// Line, from 1.
+    /// Line, from 1; 0: of the whole file.
     pub line: usize,
     /// Severity.
     pub severity: Severity,
     /// Text.
     pub text: String,
+}
+
+impl Notice {
+    /// Place and text, without severity.
+    pub fn remark(&self) -> String {
+        format!("{}: {}", self.place(), self.text)
+    }
+
+    fn place(&self) -> String {
+        if self.line == 0 { self.file.clone() } else { format!("{}:{}", self.file, self.line) }
+    }
 }
 
 impl fmt::Display for Notice {
@@ -93,6 +104,6 @@ impl fmt::Display for Notice {
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        write!(f, "{}:{}: {severity}: {}", self.file, self.line, self.text)
+        write!(f, "{}: {severity}: {}", self.place(), self.text)
     }
 }

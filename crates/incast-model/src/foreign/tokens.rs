@@ -2,7 +2,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::error::Ns3Error;
+use super::error::{Notice, Ns3Error, Severity};
 use crate::input;
 
 pub(crate) fn read_text(path: &Path) -> Result<String, Ns3Error> {
@@ -77,16 +77,11 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    pub(crate) fn end(&mut self, allowed: impl Display) -> Result<(), Ns3Error> {
-        match self.next() {
-            None => Ok(()),
-            Some(token) => Err(Ns3Error::Trailing {
-                file: self.file.into(),
-                line: token.line,
-                value: token.text.into(),
-                allowed: allowed.to_string().into(),
-            }),
-        }
+    /// Notices that more follows: the authors' ns-3 reads as many rows as the header says.
+    pub(crate) fn unread(&mut self, rows: impl Display) -> Option<Notice> {
+        let first = self.next()?;
+        let text = format!("not read from here on: the header has {rows}");
+        Some(Notice { file: self.file.into(), line: first.line, severity: Severity::Warning, text })
     }
 
     pub(crate) fn wrong(&self, token: Token<'_>, field: impl Display, allowed: impl Display) -> Ns3Error {

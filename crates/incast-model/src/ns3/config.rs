@@ -58,7 +58,7 @@ config! {
     "PACKET_PAYLOAD_SIZE" payload: Bytes = bytes;
     /// Chunk to whose start a flow falls back (only with L2_BACK_TO_ZERO 1).
     "L2_CHUNK_SIZE" chunk_size: Bytes = bytes;
-    /// Packets per ACK; default 0.
+    /// Bytes per ACK; default 0 (none).
     "L2_ACK_INTERVAL" ack_interval: u32 = count;
     /// If true, back to the start of the chunk; if false, go-back-N (swapped in the authors' config_doc.txt).
     "L2_BACK_TO_ZERO" back_to_zero: bool = flag;

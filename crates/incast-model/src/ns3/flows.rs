@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::fabric::{Fabric, HostId, NodeId};
 use crate::flow::{Flow, FlowSet};
-use crate::foreign::{Ns3Error, Token, Tokens, digits, read_text};
+use crate::foreign::{Notice, Ns3Error, Token, Tokens, digits, read_text};
 use crate::units::{Bytes, Time, scale};
 
 /// Source port of a pair's first flow; later ports count up (`third.cc`, ScheduleFlowInputs, commit 9f4be2a).
@@ -53,8 +53,22 @@ pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRound
         start.text.clone_into(&mut previous.1);
         reader.set.flows.push(flow);
     }
-    tokens.end(format_args!("the header has {count} flows"))?;
     Ok(reader.set)
+}
+
+/// Notices content after the last flow of a readable file.
+pub fn unread_flows(path: &Path) -> Option<Notice> {
+    unread(&read_text(path).ok()?, &path.display().to_string())
+}
+
+fn unread(text: &str, file: &str) -> Option<Notice> {
+    const COLUMNS: usize = 6;
+    let mut tokens = Tokens::new(text, file);
+    let count: usize = tokens.next()?.text.parse().ok()?;
+    for _ in 0..count.checked_mul(COLUMNS)? {
+        tokens.next()?;
+    }
+    tokens.unread(format_args!("{count} flows"))
 }
 
 struct Reader<'a> {
@@ -237,7 +251,6 @@ mod tests {
             with("3\n", "4\n"),
             "f.txt:5: the file ends before the source of a flow; allowed: 4 flows, as in the header"
         );
-        assert_eq!(with("3\n", "2\n"), "f.txt:4: `2` is too much: the header has 2 flows");
         assert_eq!(
             with("0 1 3", "0 0 3"),
             "f.txt:2: the destination of a flow is `0`; allowed: a host other than its source"
@@ -253,6 +266,15 @@ mod tests {
             "f.txt:3: the start of a flow is `2.000200000`; \
              allowed: not before the flow above it (`2.1`): flows are sorted by start"
         );
+    }
+
+    #[test]
+    fn rows_after_the_last_flow_are_not_read() {
+        let text = SMALL.replacen('3', "2", 1) + "Please order the flows!\n";
+        assert_eq!(parse(&text, StartRounding::Exact).unwrap().flows.len(), 2);
+        let notice = unread(&text, "f.txt").map(|notice| notice.to_string());
+        assert_eq!(notice.as_deref(), Some("f.txt:4: warning: not read from here on: the header has 2 flows"));
+        assert_eq!((unread(SMALL, "f.txt"), unread("9\n0 1", "f.txt"), unread("", "f.txt")), (None, None, None));
     }
 
     #[test]

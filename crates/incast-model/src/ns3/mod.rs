@@ -1,7 +1,7 @@
 //! Files of the HPCC authors' ns-3 (alibaba-edu/High-Precision-Congestion-Control).
 //!
-//! ns-3 reads with `>>`: it drops excess rows, reads missing ones as zeros, and takes an unknown key's value for the next key.
-//! Here these are errors with file, line and token.
+//! ns-3 reads with `>>`: it does not read excess rows (its own examples have some), reads missing ones as zeros, and takes an
+//! unknown key's value for the next key. Here excess rows are noticed; the others are errors with file, line and token.
 
 mod config;
 mod fct;
@@ -11,5 +11,6 @@ mod values;
 
 pub use config::{CONFIG_KEYS, InvalidConfig, Ns3Config, parse_config, read_config};
 pub use fct::{FctRecord, parse_fct, read_fct};
-pub use flows::{StartRounding, earliest_start, parse_flows, read_flows, write_flows};
+pub use flows::{StartRounding, earliest_start, parse_flows, read_flows, unread_flows, write_flows};
+pub use unsupported::whole_microseconds;
 pub use values::{CcMode, LinkDown};

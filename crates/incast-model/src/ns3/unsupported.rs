@@ -1,5 +1,7 @@
 use super::config::Ns3Config;
+use super::values::CcMode;
 use crate::foreign::{Notice, Severity};
+use crate::units::Time;
 
 impl Ns3Config {
     /// Settings that incast does not support or need, by line: errors if results would differ, otherwise warnings.
@@ -20,16 +22,29 @@ impl Ns3Config {
         );
         let lossy = self.error_rate.is_some_and(|rate| rate > 0.0);
         note(lossy, "ERROR_RATE_PER_LINK", Error, "random loss on links is not supported; allowed: 0");
-        let per_packet = self.ack_interval.is_none_or(|packets| packets == 1);
+        let per_packet = self.ack_interval.is_none_or(|bytes| bytes == 1);
         note(!per_packet, "L2_ACK_INTERVAL", Error, "only one ACK for each packet is supported; allowed: 1");
         let chunks = self.back_to_zero == Some(true);
         note(chunks, "L2_BACK_TO_ZERO", Error, "only go-back-N is supported; allowed: 0");
-        let per_hop = self.multi_rate == Some(true);
+        // No other control reads it (`rdma-hw.cc`).
+        let hpcc = self.cc_mode == Some(CcMode::Hpcc);
+        let per_hop = hpcc && self.multi_rate == Some(true);
         note(per_hop, "MULTI_RATE", Error, "only one rate for all hops is supported; allowed: 0");
+        let unset =
+            "is not set: the original has one rate for each hop by default, incast one for all, as the authors' run.py";
+        note(hpcc && self.multi_rate.is_none(), "MULTI_RATE", Warning, unset);
+        let windowless = hpcc && self.has_window == Some(false);
+        note(windowless, "HAS_WIN", Error, "the original's HPCC divides by the window, here 0; allowed: 1");
         let own_rtt = self.global_t == Some(false);
         note(own_rtt, "GLOBAL_T", Error, "only one base RTT for all pairs is supported; allowed: 1");
         let unpaced = self.rate_bound == Some(false);
         note(unpaced, "RATE_BOUND", Error, "flows without pacing are not supported; allowed: 1");
+        for (key, interval) in self.intervals() {
+            let cut = whole_microseconds(interval);
+            note(cut == Time::ZERO, key, Error, "the original counts whole microseconds; allowed: 1 or more");
+            let text = format!("rounded down to {cut}, as in the original");
+            note(cut != interval && cut != Time::ZERO, key, Warning, &text);
+        }
         let static_threshold = self.dynamic_pfc_threshold == Some(false);
         note(
             static_threshold,
@@ -46,15 +61,34 @@ impl Ns3Config {
         notices.sort_by_key(|notice| notice.line);
         notices
     }
+
+    /// Timers of the chosen control.
+    fn intervals(&self) -> Vec<(&'static str, Time)> {
+        let of_dcqcn = [
+            ("ALPHA_RESUME_INTERVAL", self.alpha_interval),
+            ("RATE_DECREASE_INTERVAL", self.decrease_interval),
+            ("RP_TIMER", self.increase_interval),
+        ];
+        let is_dcqcn = self.cc_mode.is_none_or(|mode| mode == CcMode::Dcqcn);
+        let given = |(key, interval): (_, Option<Time>)| interval.filter(|_| is_dcqcn).map(|interval| (key, interval));
+        of_dcqcn.into_iter().filter_map(given).collect()
+    }
+}
+
+/// `rdma-hw.cc` gives doubles to MicroSeconds, which takes integers.
+pub const fn whole_microseconds(time: Time) -> Time {
+    Time(time.0 / 1_000_000 * 1_000_000)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::config::parse_config;
+    use crate::foreign::Severity;
 
     #[test]
     fn what_cannot_be_honoured_is_located() {
-        let text = "MULTI_RATE 1\nLINK_DOWN 5 320 340\nERROR_RATE_PER_LINK 0.001\nENABLE_TRACE 1\nHAS_WIN 1\n";
+        let text =
+            "MULTI_RATE 1\nLINK_DOWN 5 320 340\nERROR_RATE_PER_LINK 0.001\nENABLE_TRACE 1\nHAS_WIN 1\nCC_MODE 3\n";
         let lines: Vec<String> =
             parse_config(text, "c.txt").unwrap().not_honoured().iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -67,6 +101,27 @@ mod tests {
                 "c.txt:4: warning: ENABLE_TRACE: the original's packet trace is not written",
             ]
         );
+    }
+
+    #[test]
+    fn timers_are_whole_microseconds() {
+        let notices = |value: &str| {
+            let config = parse_config(&format!("RP_TIMER {value}\n"), "c.txt").unwrap();
+            config.not_honoured().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(notices("300"), Vec::<String>::new());
+        assert_eq!(notices("1.5"), ["c.txt:1: warning: RP_TIMER: rounded down to 1us, as in the original"]);
+        assert!(notices("0.5")[0].ends_with("allowed: 1 or more"));
+    }
+
+    #[test]
+    fn only_hpcc_has_a_rate_for_each_hop() {
+        let found = |text: &str| {
+            let notices = parse_config(text, "c.txt").unwrap().not_honoured();
+            notices.first().map(|notice| notice.severity)
+        };
+        assert_eq!(["CC_MODE 1\nMULTI_RATE 1\n", "CC_MODE 3\nMULTI_RATE 0\n"].map(found), [None, None]);
+        assert_eq!(found("CC_MODE 3\n"), Some(Severity::Warning));
     }
 
     #[test]

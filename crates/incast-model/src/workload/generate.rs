@@ -10,6 +10,7 @@ use crate::entry::{EntryError, LABEL_RULE, is_label};
 use crate::fabric::Fabric;
 use crate::flow::FlowSet;
 use crate::memory::Memory;
+use crate::ns3::unread_flows;
 use crate::range;
 use crate::tenant::Tenancy;
 use crate::units::{Bytes, Time, ceil3, round3};
@@ -183,8 +184,8 @@ fn number_ports(set: &mut FlowSet) {
     }
 }
 
-/// Warns about an end of the simulation before the flows' ends, mean sizes far from the load's assumption, and collectives on the network
-/// within a server. For loads see [`overload`](super::overload).
+/// Warns about an end of the simulation before the flows' ends, mean sizes far from the load's assumption, collectives on the network
+/// within a server, and content of ns-3 files that is not read. For loads see [`overload`](super::overload).
 pub fn warnings(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -196,10 +197,20 @@ pub fn warnings(
     let mut entries: HashMap<&str, usize> = HashMap::new();
     specs.iter().filter_map(WorkloadSpec::name).for_each(|name| *entries.entry(name).or_default() += 1);
     let alone = |spec: &WorkloadSpec| spec.name().is_some_and(|name| entries[name] == 1);
+    let all = specs;
     let specs = specs.iter().enumerate().filter(|(_, spec)| alone(spec));
     warnings.extend(specs.filter_map(|(index, spec)| off_the_mean(spec, index, base_dir, flows)));
     warnings.extend(too_early(fabric, flows, horizon));
+    warnings.extend(unread(all, base_dir));
     warnings
+}
+
+fn unread(specs: &[WorkloadSpec], base_dir: &Path) -> Vec<WorkloadWarning> {
+    let of_entry = |(index, spec): (usize, &WorkloadSpec)| {
+        let notice = unread_flows(&base_dir.join(&spec.ns3.as_ref()?.flows))?;
+        Some(WorkloadWarning { field: format!("workload[{index}].ns3.flows"), message: notice.remark() })
+    };
+    specs.iter().enumerate().filter_map(of_entry).collect()
 }
 
 fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> Vec<WorkloadWarning> {

@@ -78,6 +78,7 @@ impl ControlParams for HpccParams {
             stage: 0,
             last_update: 0,
             records: 0,
+            set: false,
             last: [IntRecord::default(); MAX_INT_RECORDS],
         }
     }
@@ -95,17 +96,23 @@ pub struct Hpcc {
     stage: u32,
     last_update: u64,
     records: usize,
+    /// If true, the last ACK set the rate.
+    set: bool,
     last: [IntRecord; MAX_INT_RECORDS],
 }
 
 impl Controller for Hpcc {
     fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.set = false;
         if self.last_update == 0 {
             self.last_update = ack.next;
             self.remember(ack.int);
             return;
         }
         let new_round = ack.seq > self.last_update;
+        if !new_round && !self.params.fast_react {
+            return; // the next record is compared with that of the last round trip (FastReactHp)
+        }
         if ack.int.len() == self.records {
             self.react(ack, new_round);
         } else {
@@ -119,6 +126,10 @@ impl Controller for Hpcc {
     fn rate(&self) -> u64 {
         self.rate
     }
+
+    fn has_set_rate(&self) -> bool {
+        self.set
+    }
 }
 
 impl Hpcc {
@@ -129,8 +140,7 @@ impl Hpcc {
 
     fn react(&mut self, ack: &Ack<'_>, new_round: bool) {
         let skip_empty = self.params.sample_feedback && !new_round;
-        let measured = self.measure(ack, skip_empty);
-        if measured && (new_round || self.params.fast_react) {
+        if self.measure(ack, skip_empty) {
             self.update(new_round);
         }
     }
@@ -171,6 +181,7 @@ impl Hpcc {
         let ratio = self.utilisation / self.params.eta;
         let (rate, stage) = next_rate((self.reference, self.stage), ratio, self.params.ai, self.params.max_stage);
         self.rate = rate.max(self.params.min_rate.0).min(self.line);
+        self.set = true;
         if new_round {
             self.reference = self.rate;
             self.stage = stage;
@@ -252,6 +263,7 @@ mod tests {
             rtt: Time::ZERO,
             int,
             pint: 0,
+            draw: None,
             flow,
             rates: &RATES,
         }

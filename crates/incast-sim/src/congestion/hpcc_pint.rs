@@ -70,6 +70,7 @@ impl ControlParams for HpccPintParams {
             reference: flow.line.0,
             stage: 0,
             last_update: 0,
+            set: false,
             params: self.clone(),
         }
     }
@@ -83,11 +84,14 @@ pub struct HpccPint {
     reference: u64,
     stage: u32,
     last_update: u64,
+    /// If true, the last ACK set the rate.
+    set: bool,
 }
 
 impl Controller for HpccPint {
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if self.params.probability < 1.0 && !self.uses(ack.seq) {
+        self.set = false;
+        if self.params.probability < 1.0 && !self.uses(ack) {
             return;
         }
         if self.last_update == 0 {
@@ -99,6 +103,7 @@ impl Controller for HpccPint {
         let ratio = utilisation / self.params.eta;
         let (rate, stage) = next_rate((self.reference, self.stage), ratio, self.params.ai, self.params.max_stage);
         self.rate = rate.max(self.params.min_rate.0).min(self.line);
+        self.set = true;
         if new_round {
             self.reference = self.rate;
             self.stage = stage;
@@ -109,12 +114,19 @@ impl Controller for HpccPint {
     fn rate(&self) -> u64 {
         self.rate
     }
+
+    fn has_set_rate(&self) -> bool {
+        self.set
+    }
 }
 
 impl HpccPint {
-    /// By a hash, as switches select packets.
-    fn uses(&self, seq: u64) -> bool {
-        (mix(seq) >> 11) as f64 / (1u64 << 53) as f64 <= self.params.probability
+    /// By a hash, as switches select packets; in `ns3` arithmetic by a draw.
+    fn uses(&self, ack: &Ack<'_>) -> bool {
+        match ack.draw {
+            Some(draw) => u32::from(draw) < (65_536.0 * self.params.probability) as u32,
+            None => (mix(ack.seq) >> 11) as f64 / (1u64 << 53) as f64 <= self.params.probability,
+        }
     }
 }
 
@@ -145,8 +157,11 @@ mod tests {
     #[test]
     fn uses_the_share_asked_for() {
         let params = HpccPintParams { probability: 1.0 / 16.0, ..Default::default() };
-        let cc = HpccPint { params, line: 1, rate: 1, reference: 1, stage: 0, last_update: 0 };
-        let used = (0..16_000u64).filter(|n| cc.uses(n * 1000)).count();
+        let flow = flow();
+        let cc = params.start(&flow);
+        let used = (0..16_000u64).filter(|n| cc.uses(&ack(&flow, n * 1000, 1))).count();
         assert!((900..=1100).contains(&used), "{used}");
+        // SetPintSmplThresh of the authors' ns-3: 4,096 of 65,536.
+        assert_eq!([4095, 4096].map(|draw| cc.uses(&Ack { draw: Some(draw), ..ack(&flow, 1, 1) })), [true, false]);
     }
 }

@@ -147,6 +147,8 @@ pub struct Ack<'a> {
     pub int: &'a [IntRecord],
     /// PINT's power, or 0.
     pub pint: u16,
+    /// 16 random bits of PINT in `ns3` arithmetic, which decide if the ACK is used.
+    pub draw: Option<u16>,
     /// Flow.
     pub flow: &'a FlowContext,
     /// Port rates in bit/s, indexed by INT records.
@@ -188,6 +190,10 @@ pub trait Controller {
     /// Time of the next [`Controller::on_timer`]; [`Time::MAX`]: never.
     fn next_timer(&self) -> Time {
         Time::MAX
+    }
+    /// True if the last ACK set the rate, be it to the same value: `ns3` arithmetic then looks at the time of the next packet.
+    fn has_set_rate(&self) -> bool {
+        true
     }
 }
 
@@ -362,6 +368,9 @@ macro_rules! controls {
             #[inline]
             fn next_timer(&self) -> Time {
                 match self { $(Self::$variant(state) => state.next_timer()),+ }
+            }
+            fn has_set_rate(&self) -> bool {
+                match self { $(Self::$variant(state) => state.has_set_rate()),+ }
             }
         }
     };

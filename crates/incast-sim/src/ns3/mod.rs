@@ -7,11 +7,17 @@ mod random;
 pub(crate) use pint::{Approximate, Rand};
 pub(crate) use random::Draws;
 
-/// Time in ps for `bytes` at `rate` bit/s: whole nanoseconds, rounded down, one less if exact (`data-rate.cc`, CalculateTxTime,
-/// through a double and a 64-bit fraction).
+/// Time in ps for `bytes` at `rate` bit/s, in whole nanoseconds: a double of seconds (`data-rate.cc`, CalculateTxTime), cut to 64
+/// fraction bits (`int64x64-128.h`), times 10^9, cut. Times of whole nanoseconds become one less, long ones not always.
 #[inline]
-pub(crate) const fn serialisation(bytes: u64, rate: u64) -> u64 {
-    (bytes * 8_000_000_000 - 1) / rate * 1000
+pub(crate) fn serialisation(bytes: u64, rate: u64) -> u64 {
+    const NS_PER_S: u64 = 1_000_000_000;
+    const FRACTIONS_PER_S: f64 = 18_446_744_073_709_551_616.0;
+    let seconds = (bytes * 8) as f64 / rate as f64;
+    let whole = seconds.floor();
+    let fraction = ((seconds - whole) * FRACTIONS_PER_S) as u64;
+    let ns = whole as u64 * NS_PER_S + (u128::from(fraction) * u128::from(NS_PER_S) >> 64) as u64;
+    ns * 1000
 }
 
 #[cfg(test)]

@@ -63,7 +63,8 @@ impl Config {
     pub(super) fn new(params: &Params, fabric: &Fabric, mixed: bool, telemetry: bool) -> Self {
         let ns3 = params.arithmetic == Arithmetic::Ns3;
         let nic = host_rate(fabric);
-        let quantised = IntFormat::Quantised { multi: ((nic.0 / 25_000_000_000) as u32).max(1) };
+        let by_rate = || ((nic.0 / 25_000_000_000) as u32).max(1);
+        let quantised = IntFormat::Quantised { multi: params.switch.int_multiplier.unwrap_or_else(by_rate) };
         Self {
             ns3,
             seed: params.seed,

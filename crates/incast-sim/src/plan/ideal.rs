@@ -1,6 +1,6 @@
 //! Ideal completion times of lone flows.
 
-use incast_model::fabric::PortId;
+use incast_model::fabric::{BaseRtts, PairRtt, PortId};
 use incast_model::field::FieldError;
 use incast_model::units::Time;
 
@@ -12,6 +12,7 @@ use crate::setup::Params;
 impl Network {
     /// Fails if a path has too many switches for INT or the TTL.
     pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), FieldError> {
+        let of_ns3 = self.config.ns3.then(|| BaseRtts::of_first_paths(&self.fabric, self.config.packets.payload));
         for flow in self.flow_ids() {
             let [out, back] = self.walk(flow);
             let spec = self.flow(flow);
@@ -43,8 +44,12 @@ impl Network {
             let answered = self.hosts.transports.of_flows.acknowledges(flow);
             let exact = self.exact_ideal(&out, if answered { &back } else { &[] }, size, &shape);
             // YAPS, the other transports' reference, uses the exact time.
-            let reference =
-                if self.hosts.transports.of_flows.is_rdma(flow) { self.hpcc_ideal(&out, &back, size) } else { exact };
+            let reference = match &of_ns3 {
+                // `third.cc` searches from the destination.
+                Some(pairs) => self.ns3_ideal(pairs.pair(spec.dst, spec.src), size),
+                None if self.hosts.transports.of_flows.is_rdma(flow) => self.hpcc_ideal(&out, &back, size),
+                None => exact,
+            };
             let record = &mut self.records[flow];
             record.hops = out.len().min(255) as u8;
             (record.ideal_hpcc, record.ideal_exact) = (reference, exact);
@@ -53,20 +58,24 @@ impl Network {
     }
 
     /// `third.cc`: base RTT (propagation both ways, a payload per link one way) plus the flow with basic headers at the slowest
-    /// link. `ns3` arithmetic truncates to nanoseconds.
+    /// link.
     fn hpcc_ideal(&self, out: &[PortId], back: &[PortId], size: u64) -> Time {
-        let packets = &self.config.packets;
-        let unit = if self.config.ns3 { 1000 } else { 1 };
-        let cut = |ps: u128| ps as u64 / unit * unit;
         let rate = |port: PortId| self.rates[usize::from(self.ports[port].rate)];
-        let time = |bytes: u64, rate: u64| cut(u128::from(bytes) * 8_000_000_000_000 / u128::from(rate));
-        // The same way back in ns-3.
-        let back = if self.config.ns3 { out } else { back };
         let propagation: u64 = out.iter().chain(back).map(|&port| self.ports[port].delay).sum();
-        let serialised: u64 = out.iter().map(|&port| time(packets.payload.0, rate(port))).sum();
+        let payload = self.config.packets.payload.0;
+        let serialised: u64 = out.iter().map(|&port| cut_time(payload, rate(port))).sum();
         let slowest = out.iter().map(|&port| rate(port)).min().expect("a path has links");
-        let wire = size + packets.data_header.0 * size.div_ceil(packets.payload.0);
-        Time(propagation + serialised + time(wire, slowest))
+        Time(propagation + serialised + cut_time(self.basic_bytes(size), slowest))
+    }
+
+    /// In whole nanoseconds.
+    fn ns3_ideal(&self, pair: PairRtt, size: u64) -> Time {
+        Time(pair.base_rtt.0 + cut_time(self.basic_bytes(size), pair.bottleneck.0) / 1000 * 1000)
+    }
+
+    /// Wire bytes of a flow without telemetry.
+    const fn basic_bytes(&self, size: u64) -> u64 {
+        size + self.config.packets.data_header.0 * size.div_ceil(self.config.packets.payload.0)
     }
 
     /// In ps, from a full packet's start until it may start on the last link.
@@ -119,6 +128,11 @@ impl Network {
         let whole = bytes <= cut || state.cut == WHOLE_PACKETS || (faster && !self.config.switch.underrun);
         self.wire_time(path[at], if whole { bytes } else { cut }) + state.delay
     }
+}
+
+/// In ps, rounded down. `rate` in bit/s.
+const fn cut_time(bytes: u64, rate: u64) -> u64 {
+    (bytes as u128 * 8_000_000_000_000 / rate as u128) as u64
 }
 
 /// With telemetry; `payload` of a full packet.

@@ -63,6 +63,11 @@ macro_rules! switch_params {
             pub lossy_alpha: f64,
             /// Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
             pub scheduler: SchedulerParams,
+            /// Unit of INT counters in `ns3` arithmetic: this times 128 B sent and 80 B queued, 1 to 10,000. Default the hosts'
+            /// rate over 25 Gb/s, at least 1 (NS3 `run.py`, `INT_MULTI`).
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(transform = least(1).most(10_000))]
+            pub int_multiplier: Option<u32>,
             $(#[doc = $doc] pub $guard: crate::guards::$params,)+
         }
 
@@ -83,6 +88,7 @@ macro_rules! switch_params {
                     by_rate: Vec::new(),
                     lossy_alpha: 1.0,
                     scheduler: SchedulerParams::RoundRobin,
+                    int_multiplier: None,
                     $($guard: crate::guards::$params::default(),)+
                 }
             }

@@ -196,18 +196,14 @@ impl Host {
         if place == PairId::NONE {
             return; // of a flow that has completed
         }
-        if RUN == NS3
-            && let Some(rand) = &mut out.ns3().rand
-        {
-            rand.next(); // ns-3 draws for every ACK
-        }
+        // ns-3 draws for every ACK (HandleAckHpPint).
+        let draw = if RUN == NS3 { out.ns3().rand.as_mut().map(|rand| rand.next() as u16) } else { None };
         let nack = packet.kind == Kind::Nack;
         let rto = self.params.rto();
         let pair = &mut self.pairs[place];
         let progress = &mut self.flows.progress[own];
         progress.nacks += u32::from(nack);
         progress.marks += u64::from(packet.flags & flag::ECHO != 0);
-        let first = pair.stream.una == 0;
         let advanced = packet.seq > pair.stream.una;
         if advanced {
             out.progress.acked += packet.seq - pair.stream.una;
@@ -222,7 +218,7 @@ impl Host {
         let nic = pair.nic;
         let done = pair.stream.una >= pair.stream.size;
         if RUN == NS3 {
-            self.react_in_ns3(plan, out, place, packet, first);
+            self.react_in_ns3(plan, out, place, (packet, draw));
         }
         if done {
             self.complete::<RUN>(plan, out, place);
@@ -244,15 +240,14 @@ impl Host {
                 }
                 pair.stream.next
             };
-            self.react::<RUN>(plan, out, place, packet, next);
+            self.react::<RUN>(plan, out, place, (packet, None), next);
             self.place(place);
         }
         self.kick::<RUN>(plan, out, nic);
     }
 
-    /// The last ACK counts too, and can move the NIC's wake-up. The `first` ACK changes no rate in ns-3, not even to the same
-    /// one.
-    fn react_in_ns3(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId, packet: &Packet, first: bool) {
+    /// The last ACK counts too, and can move the NIC's wake-up. `draw`: see [`Ack::draw`].
+    fn react_in_ns3(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId, (packet, draw): (&Packet, Option<u16>)) {
         let pair = &mut self.pairs[place];
         if packet.kind == Kind::Nack && pair.stream.una < pair.stream.size {
             pair.stream.next = pair.stream.una;
@@ -261,13 +256,20 @@ impl Host {
             pair.timeout = u64::MAX;
         }
         let next = pair.stream.next;
-        self.react::<NS3>(plan, out, place, packet, next);
-        if !first {
+        self.react::<NS3>(plan, out, place, (packet, draw), next);
+        if self.pairs[place].control.cc.has_set_rate() {
             self.hasten_reference(out, place);
         }
     }
 
-    fn react<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, place: PairId, packet: &Packet, next: u64) {
+    fn react<const RUN: u8>(
+        &mut self,
+        plan: Plan<'_>,
+        out: &mut Out,
+        place: PairId,
+        (packet, draw): (&Packet, Option<u16>),
+        next: u64,
+    ) {
         let pair = &mut self.pairs[place];
         let records = usize::from(packet.records).min(plan.layout.records);
         pair.control.cc.on_ack(&Ack {
@@ -279,6 +281,7 @@ impl Host {
             rtt: Time(packet.word.since(self.now)),
             int: &out.carried.records[..records],
             pint: if packet.records == 0 { 0 } else { out.carried.records[0].pint() },
+            draw,
             flow: &self.nics[pair.nic].link.context,
             rates: &plan.network.rates,
         });

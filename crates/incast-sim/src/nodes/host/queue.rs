@@ -4,9 +4,13 @@ use crate::nodes::lane::Queue;
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::{Packet, Slab};
 use crate::nodes::plan::Plan;
-use crate::nodes::run::{has_extras, has_transports};
+use crate::nodes::run::{NS3, has_extras, has_transports};
 use crate::outcome::DropReason;
 use crate::switch::{RANKED_QUEUE, RankedQueue, Storage, rank};
+
+/// Queue of all ACKs and NACKs in `ns3` arithmetic, whatever their priority: its pause holds all of them (`qbb-net-device.cc`,
+/// RdmaEgressQueue::ack_q_idx).
+const NS3_ACKS: u8 = 3;
 
 /// Waiting packets; RDMA's data waits in queue pairs.
 #[derive(Debug)]
@@ -60,7 +64,7 @@ impl Host {
     }
 
     pub(super) fn enqueue<const RUN: u8>(&mut self, out: &mut Out, nic: LocalPort, packet: &Packet) {
-        let (prio, size) = (packet.prio & 7, u32::from(packet.size));
+        let (prio, size) = (if RUN == NS3 { NS3_ACKS } else { packet.prio & 7 }, u32::from(packet.size));
         let place = self.slab.insert::<RUN>(packet, packet.flags, &mut out.carried);
         if has_extras(RUN)
             && let Some(blocking) = &mut self.blocking

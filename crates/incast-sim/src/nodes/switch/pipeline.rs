@@ -9,7 +9,7 @@ use crate::kernel::{Event, Kind, Line, LocalPort, Target};
 use crate::nodes::out::{Dropped, Out};
 use crate::nodes::packet::Packet;
 use crate::nodes::plan::{Plan, Route};
-use crate::nodes::run::{has_extras, has_transports};
+use crate::nodes::run::{NS3, has_extras, has_transports};
 use crate::outcome::DropReason;
 use crate::plan::Network;
 use crate::switch::{Ingress, Storage};
@@ -93,6 +93,9 @@ impl<G: Hooks> Switch<G> {
             && (prio == 0 || self.passes::<RUN>(in_port, in_prio, size))
             && self.is_idle::<RUN>(out, port)
         {
+            if RUN == NS3 && prio != 0 {
+                self.ports[port].last_served = prio;
+            }
             self.transmit::<RUN>(plan, out, port, packet, packet.flags);
             return;
         }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::GeneratorError;
 use crate::fabric::Fabric;
+use crate::foreign::Notice;
 
 pub use topology::{Ns3Link, Ns3Topology, parse_topology, read_topology, topology_notices, write_topology};
 
@@ -22,5 +23,10 @@ impl Ns3File {
     /// Builds the fabric; relative paths start at `base_dir`.
     pub fn build(&self, base_dir: &Path) -> Result<Fabric, GeneratorError> {
         Ok(read_topology(&base_dir.join(&self.topology))?.fabric()?)
+    }
+
+    /// Notices content after the last link of a valid file.
+    pub fn unread(&self, base_dir: &Path) -> Option<Notice> {
+        read_topology(&base_dir.join(&self.topology)).ok()?.unread
     }
 }

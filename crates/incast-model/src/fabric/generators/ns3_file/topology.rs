@@ -35,6 +35,8 @@ pub struct Ns3Topology {
     pub links: Vec<Ns3Link>,
     /// Differences from ns-3: parallel links (ns-3 keeps the last), hosts with several links.
     pub notices: Vec<Notice>,
+    /// Content after the last link, which ns-3 does not read.
+    pub unread: Option<Notice>,
 }
 
 impl Ns3Topology {
@@ -86,9 +88,9 @@ pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
         links.push(link);
         lines.push(line);
     }
-    tokens.end(format_args!("the header has {rows} links"))?;
+    let unread = tokens.unread(format_args!("{rows} links"));
     let notices = notices(file, &kinds, &links, &lines);
-    Ok(Ns3Topology { file: file.into(), kinds, links, notices })
+    Ok(Ns3Topology { file: file.into(), kinds, links, notices, unread })
 }
 
 fn node(tokens: &Tokens<'_>, token: Token<'_>, field: &str, nodes: u32) -> Result<NodeId, Ns3Error> {
@@ -135,7 +137,10 @@ fn notices(file: &str, kinds: &[NodeKind], links: &[Ns3Link], lines: &[usize]) -
         for end in [link.a, link.b] {
             degree[end.index()] += 1;
             if kinds[end.index()] == NodeKind::Host && degree[end.index()] == 2 {
-                warn(format!("host {} has several links", end.0));
+                warn(format!(
+                    "host {} has several links: the original divides flows among them by another hash",
+                    end.0
+                ));
             }
         }
     }
@@ -191,7 +196,7 @@ mod tests {
         let topology = parse_topology(SMALL, "t.txt").unwrap();
         assert_eq!(topology.kinds, [NodeKind::Host, NodeKind::Host, NodeKind::Switch]);
         assert_eq!(topology.links[1].delay, Time::us(1));
-        assert_eq!(topology.notices, []);
+        assert_eq!((&topology.notices[..], &topology.unread), (&[][..], &None));
         let squeezed = SMALL.split_whitespace().collect::<Vec<_>>().join("\r\n");
         assert_eq!(parse_topology(&squeezed, "t.txt").unwrap(), topology);
         let fabric = topology.fabric().unwrap();
@@ -202,7 +207,6 @@ mod tests {
     fn every_discrepancy_is_located() {
         let with = |from: &str, to: &str| message(&SMALL.replacen(from, to, 1));
         assert_eq!(with("3 1 2", "3 1 3"), "t.txt:4: the file ends before a link; allowed: 3 links, as in the header");
-        assert_eq!(with("3 1 2", "3 1 1"), "t.txt:4: `1` is too much: the header has 1 links");
         assert!(
             with("3 1 2", "3 4 2")
                 .starts_with("t.txt:1: the number of switches is `4`; allowed: an integer from 0 to 3")
@@ -226,6 +230,15 @@ mod tests {
     }
 
     #[test]
+    fn rows_after_the_last_link_are_not_read() {
+        let text = SMALL.to_owned() + "0 3 100Gbps 1us 0\n";
+        let topology = parse_topology(&text, "t.txt").unwrap();
+        assert_eq!(topology.links.len(), 2);
+        let notice = topology.unread.map(|notice| notice.to_string());
+        assert_eq!(notice.as_deref(), Some("t.txt:5: warning: not read from here on: the header has 2 links"));
+    }
+
+    #[test]
     fn parallel_links_and_second_links_are_noticed() {
         let text = SMALL.replacen("3 1 2", "3 1 3", 1) + "2 1 40Gbps 1us 0\n";
         let notices: Vec<String> =
@@ -235,7 +248,7 @@ mod tests {
             [
                 "t.txt:5: warning: parallel to the link of line 4: \
                  both are used here; the original sends over the last one only",
-                "t.txt:5: warning: host 1 has several links",
+                "t.txt:5: warning: host 1 has several links: the original divides flows among them by another hash",
             ]
         );
     }
