@@ -170,7 +170,10 @@ impl Controller for Dcqcn {
     }
 
     fn on_timer(&mut self, now: Time) {
-        // ns-3 schedules an increase before a cut of the same time.
+        // Of an increase and a cut of the same time, ns-3 handles first what it scheduled first.
+        if self.next_cut <= now && self.params.increase_interval <= self.params.decrease_interval {
+            self.vendor_cut(now);
+        }
         if self.next_increase <= now {
             self.next_increase = now + self.params.increase_interval;
             self.timer_steps += 1;
