@@ -22,6 +22,7 @@ import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, Start, stop, system_browser, wait_until, write
 from folders import CLAIMS, check, make_alphas, make_study
 from incast import charts, report
+from incast.charts.series import NO_SAMPLES
 from incast.report.claims import MARKDOWN, article
 from incast.study.results import FORMAT
 from test_charts import SAMPLED
@@ -361,6 +362,36 @@ def test_several_folders_on_one_page(browser: Browser, folder: Path, results: Pa
     found.drawn()
     assert "No samples" in str(found.page.locator("#queues").text_content())
     assert found.said == []
+
+
+def test_a_folder_has_only_the_sections_of_its_tables(
+    browser: Browser, results: Path, study: Path, tmp_path: Path
+) -> None:
+    ring = '\n[[workload]]\nring_all_reduce = { size = "80kB", compute = "5us" }'
+    incast.load(write(tmp_path, SMALL + ring)).run(tmp_path / "ring")
+    found = opened(browser, report.write([tmp_path / "ring", study.parent / "tiny", results], tmp_path / "page.html"))
+    visible = "(all) => all.filter((each) => each.checkVisibility()).length"
+    seen = []
+    for folder in ("0", "1", "2"):
+        found.page.locator("#choices").get_by_label("folder").select_option(folder)
+        found.drawn()
+        parts = [found.page.locator(f"#{name}, nav a[href='#{name}']") for name in ("iterations", "over")]
+        seen.append([part.evaluate_all(visible) for part in parts])
+        assert "Omitted" not in found.page.locator("main").inner_text()
+    # Section and link.
+    assert seen == [[2, 0], [0, 2], [0, 0]]
+    assert found.said == []
+
+
+def test_what_a_page_of_many_scenarios_omits_is_in_its_notes(folder: Path, results: Path, tmp_path: Path) -> None:
+    page = report.write([folder / "results", *[results] * 12], tmp_path / "many.html").read_text(encoding="utf-8")
+    assert "omits findings, and queues, rates and pauses over time" in page
+    packed = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert packed
+    sampled, other = (group["variations"][0] for group in json.loads(packed[1])["groups"][:2])
+    assert sampled["omitted"] == ["queues", "rates", "pauses"]
+    assert other["omitted"] == []
+    assert other["charts"]["queues"][""]["whyEmpty"] == NO_SAMPLES
 
 
 def test_the_command(folder: Path, command: Command, tmp_path: Path) -> None:

@@ -31,6 +31,12 @@ FEW_POINTS = 40
 """Points of such a line (our choice)."""
 LINKS = 400_000
 """Figures of links on a page, over all scenarios (our choice: about 3 MB)."""
+OVER_TIME: dict[str, Callable[[Source], Chart]] = {
+    "queues": charts.queues,
+    "rates": charts.rates,
+    "pauses": charts.pauses,
+}
+"""Charts over time, by the table that they show."""
 
 Json = dict[str, Any]
 
@@ -114,14 +120,14 @@ class Packer:
             for of in ("fct", "slowdown"):
                 chart = charts.cdf(source, of, label=label, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
-        if not few and any(source.count(table) for table in ("queues", "rates", "pauses")):
+        if not few:
             self.note(
-                f"This page has more than {MANY} scenarios and omits queues, rates and pauses over time. Use `incast "
-                "plot`, or `incast report` on the folder of one run."
+                f"This page has more than {MANY} scenarios and omits findings, and queues, rates and pauses over time. "
+                "Use `incast plot`, or `incast report` on the folder of one run."
             )
+        packed["omitted"] = [] if few else [table for table in OVER_TIME if source.count(table)]
         makes: list[Callable[[Source], Chart]] = [charts.counters]
-        if few:
-            makes += [charts.queues, charts.rates, charts.pauses]
+        makes += [make for table, make in OVER_TIME.items() if table not in packed["omitted"]]
         if source.count("throughput"):
             makes += [few_vms if self.many else charts.vms, charts.guarantees]
         if source.count("iterations"):

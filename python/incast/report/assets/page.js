@@ -6,6 +6,8 @@ const SECTIONS = { deadlocks: ["closing"], tenants: ["vms", "guarantees"], itera
 const LABELLED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
 const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;
+const NO_RUN = "No run of this sweep has these values.";
+const OMITTED = "Omitted from this page; see the notes at its end.";
 const state = { group: 0, values: [], label: "", seeds: false, fabric: { scheme: null, measure: null, way: "both" }, over: {} };
 
 /** What is drawn, by the name of its chart. */
@@ -67,7 +69,7 @@ function showChoices() {
   const form = document.getElementById("choices");
   form.replaceChildren();
   if (DATA.groups.length > 1) {
-    form.append(selectOf(DATA.groups.some((each) => each.columns.length) ? "sweep" : "results",
+    form.append(selectOf(DATA.groups.every((each) => each.columns.length) ? "sweep" : "folder",
       DATA.groups.map((each, place) => [String(place), each.title === each.name ? each.name : `${each.name}: ${each.title}`]), String(state.group),
       (value) => { state.group = Number(value); start(); }));
   }
@@ -182,21 +184,31 @@ function showCycles(container, cycles) {
   }
 }
 
+/** Shows or hides a section with its link: other folders of the page may have what this one lacks. */
+function showWhole(name, whole) {
+  document.getElementById(name).hidden = !whole;
+  document.querySelector(`nav a[href="#${name}"]`).hidden = !whole;
+}
+
 async function showSection(name) {
   const container = document.querySelector(`[data-charts="${name}"]`);
   if (!container) return;
   container.style.minHeight = `${container.offsetHeight}px`;
   container.replaceChildren();
   const chosen = variation();
+  showWhole(name, !chosen || SECTIONS[name].some((key) => chosen.charts[key] || chosen.omitted.includes(key)));
   if (!chosen) {
-    container.append(make("p", { class: "empty" }, "No run of this sweep has these values."));
+    container.append(make("p", { class: "empty" }, NO_RUN));
     return;
   }
-  if (name === "deadlocks") showCycles(container, chosen.cycles);
+  if (name === "deadlocks") {
+    container.classList.toggle("single", !chosen.cycles.length);
+    showCycles(container, chosen.cycles);
+  }
   for (const key of SECTIONS[name]) {
     const byLabel = chosen.charts[key];
     if (!byLabel) {
-      container.append(make("p", { class: "empty" }, "Omitted from this page; see the notes at its end."));
+      if (chosen.omitted.includes(key)) container.append(make("p", { class: "empty" }, OMITTED));
       continue;
     }
     const label = LABELLED.has(key) ? state.label : "";
@@ -221,7 +233,7 @@ function showFindings() {
   if (!container) return;
   const chosen = variation();
   const found = chosen?.findings ?? [];
-  const why = !chosen ? "No run of this sweep has these values." : chosen.findings ? "No rule found anything to report." : "Omitted from this page; see the notes at its end.";
+  const why = !chosen ? NO_RUN : chosen.findings ? "No rule found anything to report." : OMITTED;
   container.replaceChildren(found.length ? make("ul", {}, ...found.map((finding) => make("li", {}, finding.text))) : make("p", { class: "empty" }, why));
   if (chosen && state.seeds) container.append(make("p", { class: "note" }, `Findings of seed ${state.values[seedColumn()]}.`));
 }
@@ -278,7 +290,7 @@ function showFabric() {
   const chosen = variation();
   const packed = chosen?.fabric;
   if (!packed) {
-    container.append(make("p", { class: "empty" }, chosen ? "Omitted from this page; see the notes at its end." : "No run of this sweep has these values."));
+    container.append(make("p", { class: "empty" }, chosen ? OMITTED : NO_RUN));
     return;
   }
   const fabric = DATA.fabrics[packed.of];
@@ -380,7 +392,7 @@ async function showOver() {
   if (!container) return;
   container.replaceChildren();
   const over = group().over;
-  container.closest("section").hidden = !over;
+  showWhole("over", over);
   if (!over) return;
   const rows = unpacked(over);
   const seed = seedColumn();
