@@ -327,6 +327,15 @@ def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None
     assert "the disk is full" in str(found.page.locator("#scenario").text_content())
 
 
+def test_an_incomplete_row_of_panels_has_no_axis_without_a_panel(browser: Browser, tmp_path: Path) -> None:
+    incast.load(write(tmp_path, f'{SAMPLED}\n[scheme.TIMELY]\ncontrol = "timely"\n')).run(tmp_path / "results")
+    found = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"))
+    assert {row["scheme"] for row in found.rows("rates")} == {"DCQCN", "HPCC", "TIMELY"}
+    titles = found.page.locator("#figure-rates svg .role-axis-title text", has_text=re.compile("^time$"))
+    assert titles.count() == 3
+    assert found.said == []
+
+
 def test_legends_fit_a_narrow_window(browser: Browser, tmp_path: Path) -> None:
     ring = '\n[[workload]]\nring_all_reduce = { size = "80kB", compute = "5us" }'
     text = SMALL.replace("[scheme.HPCC]", '[scheme."HPCC with a name of many words"]') + ring

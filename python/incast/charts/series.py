@@ -101,9 +101,9 @@ def with_empty(slots: Sequence[tuple[Any, ...]], step: int, start_ps: int, end_p
             line.append((start_ps + (slot - 1) * step, 0))
         line.append((time, queue))
         before = slot
-    after = start_ps + (before + 1) * step
-    if slots and after < end_ps:
-        line.append((after, 0))
+    last = (end_ps - 1 - start_ps) // step
+    if slots:
+        line += [(start_ps + slot * step, 0) for slot in dict.fromkeys((before + 1, last)) if before < slot <= last]
     return line
 
 
@@ -177,6 +177,7 @@ def _queues_spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
             "header": {"title": None, "labelAnchor": "start"},
         },
         "columns": 2,
+        "resolve": look.OWN_X_AXES,
         "spec": {
             "width": 400,
             "height": 150,
@@ -207,6 +208,7 @@ def _rates_spec(schemes: Sequence[str], flows: Sequence[str]) -> Spec:
             "header": {"title": None, "labelAnchor": "start"},
         },
         "columns": 2,
+        "resolve": look.OWN_X_AXES,
         "spec": {
             "width": 400,
             "height": 150,

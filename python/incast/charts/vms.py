@@ -122,6 +122,7 @@ def _over_time_spec(schemes: Sequence[str], who: Sequence[str]) -> Spec:
             "header": {"title": None, "labelAnchor": "start"},
         },
         "columns": 2,
+        "resolve": look.OWN_X_AXES,
         "spec": {
             "width": 400,
             "height": 150,
