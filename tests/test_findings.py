@@ -17,7 +17,7 @@ from incast.findings.overload import overload
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
 from incast.findings.ranking import classes, distance
-from incast.findings.retransmissions import retransmissions, timeouts
+from incast.findings.retransmissions import retransmissions, spurious, timeouts
 from incast.findings.storms import watchdog
 from incast.findings.unfinished import unfinished
 from incast.findings.victims import victims
@@ -332,6 +332,22 @@ def test_more_retransmissions_than_losses(lost: int, said: bool) -> None:
     assert texts(retransmissions, source) == ([text] if said else [])
     alone = Made({"A": manifest(counts={"drops": 5})}, flows=[{"packets": 1000, "retransmitted": 60}])
     assert texts(retransmissions, alone) == ["Hosts resent 60 packets, 6 % of those sent, for 5 lost packets."]
+
+
+def test_retransmissions_without_loss_are_spurious() -> None:
+    rows = [
+        {"packets": 1000, "retransmitted": 60, "timeouts": 2},
+        {"scheme": "B", "packets": 1000, "retransmitted": 10},
+        {"scheme": "C", "packets": 1000, "retransmitted": 9},
+        {"scheme": "D", "packets": 1000, "retransmitted": 60},
+    ]
+    source = Made({**BOTH, "C": manifest(), "D": manifest(counts={"drops": 1})}, flows=rows)
+    assert texts(spurious, source) == [
+        "A: hosts resent 60 packets, 6 % of those sent, although no packet was lost: timeouts expired before the ACKs "
+        "arrived. A timeout above the longest delay avoids this.",
+        "B: hosts resent 10 packets, 1 % of those sent, although no packet was lost: hosts took late or reordered "
+        "packets for lost. A larger tolerance of reordering avoids this.",
+    ]
 
 
 def test_timeouts_are_counted_with_their_flows() -> None:

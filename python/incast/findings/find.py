@@ -17,7 +17,7 @@ from incast.findings.overload import overload
 from incast.findings.partial import partial
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
-from incast.findings.retransmissions import retransmissions, timeouts
+from incast.findings.retransmissions import retransmissions, spurious, timeouts
 from incast.findings.storms import storms, watchdog
 from incast.findings.unfinished import unfinished
 from incast.findings.victims import victims
@@ -37,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     guarantees,
     timeouts,
     retransmissions,
+    spurious,
     overload,
     equal,
     iterations,
