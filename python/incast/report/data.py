@@ -85,7 +85,8 @@ class Packer:
         rows: list[tuple[Any, ...]] = []
         unfinished: list[int] = []
         for variation in group.variations:
-            variations.append({"values": variation.values, **self.variation(variation.source, self.few(group))})
+            packed_variation = self.variation(variation.source, few=self.few(group), seeds=several_seeds(group))
+            variations.append({"values": variation.values, **packed_variation})
             if group.columns:
                 rows += rows_of(variation.values, variation.source)
                 unfinished += variation.source.unfinished.values()
@@ -104,8 +105,8 @@ class Packer:
             packed["over"] = self.chart(of_rows(names, rows, packed["schemes"], unfinished))
         return packed
 
-    def variation(self, source: Source, few: bool) -> Json:
-        """The charts of one scenario, over time too if it is one of few."""
+    def variation(self, source: Source, *, few: bool, seeds: bool) -> Json:
+        """The charts of one scenario, over time too if it is one of few; `seeds`: other scenarios have other seeds."""
         packed: Json = {"labels": [], "charts": {}}
         labels = source.labels
         if len(labels) > 1 and not self.many:
@@ -139,7 +140,8 @@ class Packer:
             chart = make(source)
             packed["charts"][chart.name] = {"": self.chart(chart)}
         if few:
-            packed["findings"] = [finding.to_dict() for finding in findings_of(source)]
+            found = [finding.to_dict() for finding in findings_of(source)]
+            packed["findings"] = [each for each in found if each["kind"] != "seed" or not seeds]
         packed["fabric"] = self.fabric(source)
         packed["ends"] = {name: manifest["end_ps"] for name, manifest in source.manifests.items()}
         return packed
@@ -214,6 +216,11 @@ class Packer:
             self._places[key] = len(kept)
             kept.append(value)
         return self._places[key]
+
+
+def several_seeds(group: Group) -> bool:
+    """True if a group has scenarios with different seeds."""
+    return any(column["path"] == "seed" and len(column["values"]) > 1 for column in group.columns)
 
 
 def packed(column: Sequence[Any]) -> Json | list[Any]:
