@@ -81,13 +81,18 @@ def data(page: str) -> Any:
     return json.loads(found[1])
 
 
+def of_page(folder: Path) -> Any:
+    """The data of the only scenario of a page."""
+    return data((folder / "page.html").read_text(encoding="utf-8"))["groups"][0]["variations"][0]
+
+
 def test_findings_settings_and_charts_follow_each_other(folder: Path) -> None:
     page = (folder / "page.html").read_text(encoding="utf-8")
     order = [name for name in re.findall(r'<section id="([\w-]+)"', page) if name != "warnings"]
     assert order[:3] == ["findings", "settings", "slowdown"]
     assert order[-2:] == ["scenario", "counters"]
     findings = incast.open(folder / "results").findings()
-    assert [finding.to_dict() for finding in findings] == data(page)["groups"][0]["variations"][0]["findings"]
+    assert [finding.to_dict() for finding in findings] == of_page(folder)["findings"]
     first = page[page.index('<section id="findings"') : page.index('<section id="settings"')]
     assert first.count("<li>") == len(findings)
     assert findings[0].text in first
@@ -114,6 +119,17 @@ def test_one_scheme_and_a_deadlock_fold_empty_sections(tmp_path: Path) -> None:
     sections = re.findall(r'<section id="([\w-]+)"', page)
     assert not {"settings", "slowdown", "distributions", "queues", "rates"} & set(sections)
     assert "Not recorded: queues and rates over time (measure.sample_every). No flow completed." in page
+
+
+def test_the_times_of_a_deadlock_are_among_the_findings_only(browser: Browser, tmp_path: Path) -> None:
+    incast.load(write(tmp_path, RING)).run(tmp_path / "results")
+    shown = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"))
+    assert "Deadlock from " in shown.page.locator("#findings").inner_text()
+    cycle = shown.page.locator("#deadlocks figure.cycle")
+    assert cycle.locator("h3").all_text_contents() == ["Cycle under none"]
+    assert cycle.locator("svg").count() == 1
+    assert "eadlock from " not in shown.page.locator("#deadlocks").inner_text()
+    assert shown.said == []
 
 
 def test_backlogged_flows_have_no_slowdown(tmp_path: Path) -> None:
@@ -197,6 +213,17 @@ def test_a_browser_shows_the_telling_measure_events_and_equal_schemes(browser: B
     measure = page.locator("#fabric select").nth(1)
     assert measure.input_value() == "drops"
     assert "packets dropped or lost" in measure.locator("option").all_text_contents()
+    drops = {name: max(figures["drops"]) for name, figures in of_page(folder)["fabric"]["schemes"].items()}
+    most = sorted(drops.items(), key=lambda each: -each[1])
+    listed = ", ".join(f"{drop:,} ({name})" for name, drop in most)
+    note = page.locator("#fabric .legend .note")
+    assert note.text_content() == (f"The scale is the same for all schemes. Highest packets dropped or lost: {listed}.")
+    top = page.locator("#fabric .legend svg text").last
+    assert top.text_content() == f"{most[0][1]:,}"
+    page.locator("#fabric select").first.select_option(most[-1][0])
+    page.locator("#fabric").get_by_label("scale").select_option("own")
+    assert top.text_content() == f"{most[-1][1]:,}" != f"{most[0][1]:,}"
+    assert f"The scale is that of {most[-1][0]} alone." in (note.text_content() or "")
     assert "Dotted lines are events: 20 us: leaf0-spine0 down" in (page.locator("#figure-queues").text_content() or "")
     assert page.locator("#figure-queues .mark-rule line").count() >= 2
     assert "Copy = DCQCN" in (page.locator("#figure-cdf-fct").text_content() or "")

@@ -21,7 +21,7 @@ from incast.report.html import element, escape, script
 DRAWN = 2000
 """Lines of a fabric that are drawn (our choice): more are a blot."""
 LIBRARIES = ("vega.min.js", "vega-lite.min.js")
-SCRIPTS = ("charts.js", "fabric.js", "page.js")
+SCRIPTS = ("charts.js", "fabric.js", "links.js", "page.js")
 SECTIONS = {
     "deadlocks": ("Deadlocks", "Deadlocks"),
     "tenants": ("Tenants", "Throughput and guarantees of tenants"),

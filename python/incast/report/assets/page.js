@@ -8,7 +8,7 @@ const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;
 const NO_RUN = "No run of this sweep has these values.";
 const OMITTED = "Omitted from this page; see the notes at its end.";
-const state = { group: 0, values: [], label: "", seeds: false, fabric: { scheme: null, measure: null, way: "both" }, over: {} };
+const state = { group: 0, values: [], label: "", seeds: false, fabric: { scheme: null, measure: null, way: "both", scale: "all" }, over: {} };
 
 /** What is drawn, by the name of its chart. */
 const VIEWS = new Map();
@@ -170,15 +170,19 @@ function seedSlowdown(charts) {
 }
 
 /** The cycles of deadlocks on their fabric. The pictures are the page's own, not anybody's input. */
-function showCycles(container, cycles) {
+function showCycles(container, { cycles, findings }) {
   for (const { title, lines, svg } of cycles) {
-    const figure = make("figure", { class: "cycle" }, make("h3", {}, title), ...lines.map((line) => make("p", { class: "about" }, line)));
+    const name = `Cycle under ${title}`;
+    const head = make("div", { class: "head" }, make("h3", {}, name));
+    // Findings have the times of the deadlock.
+    const figure = make("figure", { class: "cycle" }, head, ...(findings ? [] : lines.map((line) => make("p", { class: "about" }, line))));
     if (svg) {
-      const box = make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": `The cycle under ${title}` });
+      const box = make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": name });
       box.innerHTML = svg;
-      const saves = make("div", { class: "saves", role: "group", "aria-label": `Save: the cycle under ${title}` });
-      button(saves, "SVG", `the cycle under ${title}`, () => download(`${fileName("cycle")}-${slug(title)}.svg`, new Blob([svg], { type: "image/svg+xml" })));
-      figure.append(box, saves);
+      const saves = make("div", { class: "saves", role: "group", "aria-label": `Save: ${name}` });
+      button(saves, "SVG", name, () => download(`${fileName("cycle")}-${slug(title)}.svg`, new Blob([svg], { type: "image/svg+xml" })));
+      head.append(saves);
+      figure.append(box);
     }
     container.append(figure);
   }
@@ -203,7 +207,7 @@ async function showSection(name) {
   }
   if (name === "deadlocks") {
     container.classList.toggle("single", !chosen.cycles.length);
-    showCycles(container, chosen.cycles);
+    showCycles(container, chosen);
   }
   for (const key of SECTIONS[name]) {
     const byLabel = chosen.charts[key];
@@ -248,6 +252,7 @@ function figureText(value, unit) {
 }
 
 function scaled(value, steps, last) {
+  if (value === 0) return "0";
   for (const [unit, factor] of steps) if (Math.abs(value) >= factor) return `${Number((value / factor).toPrecision(4))} ${unit}`;
   return `${value} ${last}`;
 }
@@ -280,92 +285,6 @@ function showCounters() {
   plot.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
   button(saves, "CSV", chart.title, () => download(`${fileName("counters")}.csv`, new Blob([csvOf(chart.names, rows)], { type: "text/csv" })));
   container.append(figure);
-}
-
-// The fabric
-
-function showFabric() {
-  const container = document.querySelector('[data-charts="fabric"]');
-  container.replaceChildren();
-  const chosen = variation();
-  const packed = chosen?.fabric;
-  if (!packed) {
-    container.append(make("p", { class: "empty" }, chosen ? OMITTED : NO_RUN));
-    return;
-  }
-  const fabric = DATA.fabrics[packed.of];
-  const choice = state.fabric;
-  const schemes = Object.keys(packed.schemes);
-  if (!schemes.includes(choice.scheme)) choice.scheme = schemes[0];
-  if (!choice.chosen) choice.measure = tellingMeasure(packed);
-  const chart = { title: "Fabric", about: packed.about, leftOut: packed.leftOut };
-  const { figure, saves, plot } = figureOf(chart, null, "fabric");
-  plot.setAttribute("role", "group");
-  const redraw = (change) => { Object.assign(choice, change); paint(); };
-  const controls = make("div", { class: "controls" },
-    selectOf("scheme", schemes.map((scheme) => [scheme, scheme]), choice.scheme, (scheme) => redraw({ scheme })),
-    selectOf("colour", Object.entries(MEASURES), choice.measure, (measure) => redraw({ measure, chosen: true })),
-    selectOf("direction", Object.entries(WAYS), choice.way, (way) => redraw({ way })));
-  const legend = make("div", { class: "legend" });
-  const said = make("p", { class: "chosen", "aria-live": "polite" });
-  const left = make("p", { class: "left-out" });
-  const busiest = make("div", {});
-  plot.before(controls, legend);
-  plot.after(said, left, busiest);
-  container.append(figure);
-  let svg = null;
-  const paint = () => {
-    const drawn = drawFabric(plot, packed, fabric, choice, (text) => { said.textContent = text; });
-    svg = drawn.svg;
-    legend.replaceChildren(legendOf(drawn));
-    left.textContent = drawn.left > 0 ? `The ${DRAWN.toLocaleString("en")} links with the highest values are drawn, ${drawn.left.toLocaleString("en")} others are not; the CSV file has all links.` : "";
-    busiest.replaceChildren(busiestLinks(packed, fabric, choice));
-  };
-  paint();
-  const text = () => new XMLSerializer().serializeToString(svg);
-  const name = () => fileName(`fabric-${slug(choice.scheme)}`);
-  button(saves, "SVG", chart.title, () => download(`${name()}.svg`, new Blob([text()], { type: "image/svg+xml" })));
-  button(saves, "PNG", chart.title, async () => download(`${name()}.png`, await pngOf(text())));
-  button(saves, "CSV", chart.title, () => download(`${fileName("fabric")}.csv`, new Blob([csvOf(LINK_NAMES, linkRows(packed, fabric))], { type: "text/csv" })));
-}
-
-/** The measure that matters in these runs: pauses above 1 % of the time, else drops, else utilisation. */
-function tellingMeasure(packed) {
-  const most = (measure) => Object.values(packed.schemes).reduce((top, figures) => figures[measure].reduce((a, b) => Math.max(a, b), top), 0);
-  if (most("paused_share") > 0.01) return "paused_share";
-  return most("drops") > 0 ? "drops" : "utilisation";
-}
-
-const LINK_NAMES = ["scheme", "port", "node_name", "peer_name", "tier", "peer_tier", "rate_bps", "utilisation", "paused_share", "marks", "drops", "peak_queue_bytes"];
-
-function linkRows(packed, fabric) {
-  return Object.entries(packed.schemes).flatMap(([scheme, figures]) => fabric.from.map((from, place) => ({
-    scheme, port: fabric.port[place], node_name: fabric.nodes[from], peer_name: fabric.nodes[fabric.to[place]], tier: fabric.tiers[from],
-    peer_tier: fabric.tiers[fabric.to[place]], rate_bps: fabric.rate[place],
-    ...Object.fromEntries(Object.keys(figures).map((name) => [name, figures[name][place]])),
-  })));
-}
-
-function legendOf({ most, ramp }) {
-  if (!most) return make("p", { class: "note" }, `The ${MEASURES[state.fabric.measure]} of all links is 0.`);
-  const svg = svgElement("svg", { width: 250, height: 30, role: "img", "aria-label": `Colours from 0 to ${shown(state.fabric.measure, most)}` });
-  const steps = 60;
-  for (let step = 0; step < steps; step++) svg.append(svgElement("rect", { x: 4 + step * 4, y: 2, width: 4.2, height: 9, fill: blend(ramp, step / (steps - 1)) }));
-  [0, 0.5, 1].forEach((share, place) => svg.append(svgElement("text", { x: 4 + share * 240, y: 25, "font-size": 11, fill: css("--quiet"), "text-anchor": ["start", "middle", "end"][place] }, shown(state.fabric.measure, share * most))));
-  return svg;
-}
-
-function busiestLinks(packed, fabric, choice) {
-  const figures = packed.schemes[choice.scheme];
-  const order = fabric.from.map((_, place) => place).sort((a, b) => figures[choice.measure][b] - figures[choice.measure][a] || a - b).slice(0, 8);
-  const head = ["from", "to", "rate", "utilisation", "time paused", "ECN marks", "drops", "longest queue"].map((name, place) => make("th", { scope: "col", ...(place > 1 ? { class: "number" } : {}) }, name));
-  const body = order.map((place) => {
-    const cells = [rateText(fabric.rate[place]), percent(figures.utilisation[place]), percent(figures.paused_share[place]), figures.marks[place].toLocaleString("en"), figures.drops[place].toLocaleString("en"), bytesText(figures.peak_queue_bytes[place])];
-    return make("tr", {}, make("th", { scope: "row" }, fabric.nodes[fabric.from[place]]), make("td", {}, fabric.nodes[fabric.to[place]]), ...cells.map((cell) => make("td", { class: "number" }, cell)));
-  });
-  const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
-  const title = `Links with ${choice.measure === "drops" ? "the most" : "the highest"} ${MEASURES[choice.measure]}, ${choice.scheme}`;
-  return make("div", {}, make("h4", { class: "caption" }, title), make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": title }, table));
 }
 
 // Figures of a study
