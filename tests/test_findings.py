@@ -363,7 +363,7 @@ def test_more_retransmissions_than_losses(lost: int, said: bool) -> None:
 
 
 def test_retransmissions_without_loss_are_spurious() -> None:
-    rows = [
+    rows: list[Row] = [
         {"packets": 1000, "retransmitted": 60, "timeouts": 2},
         {"scheme": "B", "packets": 1000, "retransmitted": 10},
         {"scheme": "C", "packets": 1000, "retransmitted": 9},

@@ -195,6 +195,15 @@ def test_counters_are_a_table(shown: Opened, folder: Path) -> None:
     assert row.locator("td").all_text_contents() == [f"{count:,}" for count in marks.values()]
 
 
+def test_numbers_have_a_space_before_the_percent_sign_and_zero_has_no_unit(shown: Opened) -> None:
+    text = shown.page.locator("main").evaluate(
+        "(main) => [...main.querySelectorAll('p, td, th, text, option')].map((each) => each.textContent).join('\\n')"
+    )
+    assert " %" in text
+    assert re.findall(r"\S+%", text) == []
+    assert re.findall(r"^0 (?:ps|B|b/s)$", text, re.MULTILINE) == []
+
+
 def test_a_choice_of_flows_changes_the_charts(shown: Opened, folder: Path) -> None:
     shown.page.locator("#choices").get_by_label("flows").select_option("incast")
     shown.drawn()

@@ -23,7 +23,7 @@ FROM_TABLES = {
     "packets dropped": ("ports", "sum(drops)"),
     "XOFF frames received": ("ports", "sum(xoff_received)"),
     "time paused, all ports": ("ports", "sum(paused_ps)"),
-    "longest egress queue": ("ports", "max(peak_queue_bytes)"),
+    "longest egress queue, of one priority": ("ports", "max(peak_queue_bytes)"),
     "peak headroom used": ("ports", "max(peak_headroom_bytes)"),
 }
 """Counters from tables: table and aggregate."""

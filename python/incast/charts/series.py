@@ -56,7 +56,8 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
     chart = Chart(
         name="queues",
         title="Queues over time",
-        about="Bytes queued at a port, all priorities. A port without a sample was empty.",
+        about="Bytes queued at a port, all priorities together. The longest queue in the counters and in the table of "
+        "links is of one priority. A port without a sample was empty.",
         fields=(
             Field("scheme", "scheme"),
             Field("port", "number of the port in the fabric"),
@@ -79,7 +80,7 @@ def _few(source: Source, drawn: int, most: int) -> Iterator[str]:
     if count > drawn == most:
         yield f"{most} of {count} ports with a queue: those with the longest queues under any scheme."
     elif count > drawn:
-        yield f"{drawn} of {count} ports with a queue: those that reached {LEAST:.0%} of the longest queue."
+        yield f"{drawn} of {count} ports with a queue: those that reached {LEAST * 100:g} % of the longest queue."
 
 
 def with_empty(slots: Sequence[tuple[Any, ...]], step: int, start_ps: int, end_ps: int) -> list[tuple[int, int]]:

@@ -111,7 +111,7 @@ def checked(found: list[dict[str, Any]], title: str) -> str:
         verdict = check["verdict"] + (f": {check['reason']}" if check.get("reason") else "")
         rows.append([check["label"], check["expect"], value, interval, check.get("seeds") or "", verdict])
     level = next((check["confidence"] for check in found if check.get("confidence")), 0.95)
-    header = ["compared", "expected", "measured", f"{level:.0%} interval", "seeds", "verdict"]
+    header = ["compared", "expected", "measured", f"{level * 100:g} % interval", "seeds", "verdict"]
     return table(header, rows, title, numbers=(2, 3, 4))
 
 

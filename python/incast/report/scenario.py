@@ -12,6 +12,7 @@ from incast.charts import look
 from incast.charts.groups import Group
 from incast.charts.source import Source, scenario_file
 from incast.errors import IncastError
+from incast.findings.words import share
 from incast.report.html import details, element, escape, table
 from incast.report.units import spaced
 from incast.results import Results
@@ -139,7 +140,7 @@ def tier_text(tier: dict[str, Any]) -> str:
 def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
     """Figures of each label."""
     for label in summary["labels"]:
-        load = "" if label["load"] is None else f"{label['load']:.1%}"
+        load = "" if label["load"] is None else share(label["load"])
         starts = [look.time(picoseconds(str(label[which])) or 0) for which in ("first", "last")]
         if label["waiting"]:
             starts[1] = "after other flows"
