@@ -323,6 +323,9 @@ def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None
     group = charts.groups.read_sweep(sweep)
     slowdowns = {one.values: charts.slowdown(one.source) for one in group.variations}
     assert len(found.rows("slowdown")) == sum(len(slowdowns[0.3, seed].rows) for seed in (1, 2))
+    for section in ("counters", "fabric"):
+        assert "Seed 1." in found.page.locator(f"#{section} .about").inner_text()
+    assert "The details below are of load = 0.3, seed = 1." in found.page.locator("#scenario").inner_text()
     choices = found.page.locator("#choices")
     choices.get_by_label("load").select_option(label="0.6")
     choices.get_by_label("seed").select_option(label="2")

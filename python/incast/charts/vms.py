@@ -169,7 +169,7 @@ def _guarantees_spec(schemes: Sequence[str]) -> Spec:
                         "field": "share_before",
                         "type": "quantitative",
                         "title": "share of VMs",
-                        "axis": {"labelExpr": look.SHARE, "grid": False},
+                        "axis": {"labelExpr": look.SHARE, "grid": False, "tickCount": 5},
                         "scale": {"domain": [0, 1]},
                     },
                     "y": {

@@ -14,6 +14,7 @@ from incast.charts import look
 from incast.charts.groups import Material
 from incast.charts.over import FIGURES, spec, written
 from incast.charts.slowdown import over_seeds
+from incast.findings.words import UNIT
 from incast.report import claims, figures, findings, scenario, settings, warnings
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
@@ -131,7 +132,7 @@ def titled(material: Material, packed: Sequence[dict[str, Any]]) -> Iterator[tup
             continue
         if name in OF_FLOWS and not has_slowdowns(material):
             continue
-        kind = {"distributions": "pair", "deadlocks": "several"}.get(name, "single")
+        kind = {"distributions": "pair", "deadlocks": "several", "tenants": "several"}.get(name, "single")
         yield name, (word, title, f'<div class="{kind}" data-charts="{name}"></div>')
     yield "scenario", ("Scenario", "Scenario", "\n".join(
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}'
@@ -183,7 +184,7 @@ def scripts() -> Iterator[str]:
     for name in LIBRARIES:
         yield (files("incast.report") / "vendor" / name).read_text(encoding="utf-8")
     values = {"light": json.dumps(look.LIGHT), "dark": json.dumps(look.DARK), "drawn": str(DRAWN)}
-    values |= {"ground": look.GROUND, "ink": look.INK}
+    values |= {"unit": UNIT, "ground": look.GROUND, "ink": look.INK}
     for name in SCRIPTS:
         yield filled(asset(name), values)
 

@@ -19,7 +19,7 @@ function showFabric() {
   const schemes = Object.keys(packed.schemes);
   if (!schemes.includes(choice.scheme)) choice.scheme = schemes[0];
   if (!choice.chosen) choice.measure = tellingMeasure(packed);
-  const chart = { title: "Fabric", about: packed.about, leftOut: packed.leftOut };
+  const chart = { title: "Fabric", about: ofSeed(packed.about), leftOut: packed.leftOut };
   const { figure, saves, plot } = figureOf(chart, null, "fabric");
   plot.setAttribute("role", "group");
   const redraw = (change) => { Object.assign(choice, change); paint(); };
@@ -73,6 +73,10 @@ function linkRows(packed, fabric) {
   })));
 }
 
+function superlative(measure) {
+  return measure === "drops" ? "Most" : "Highest";
+}
+
 /** Schemes that the scale covers, and the highest value of each scheme. */
 function scaleNote(packed, { measure, scheme, scale }) {
   const highest = highestOf(packed, measure).sort((a, b) => b[1] - a[1]);
@@ -80,7 +84,7 @@ function scaleNote(packed, { measure, scheme, scale }) {
   const listed = highest.slice(0, HIGHEST).map(([name, value]) => `${shown(measure, value)} (${name})`).join(", ");
   const more = highest.length > HIGHEST ? `, ${highest.length - HIGHEST} lower` : "";
   const covers = scale === "all" ? "The scale is the same for all schemes." : `The scale is that of ${scheme} alone.`;
-  return make("p", { class: "note" }, `${covers} Highest ${MEASURES[measure]}: ${listed}${more}.`);
+  return make("p", { class: "note" }, bound(`${covers} ${superlative(measure)} ${MEASURES[measure]}: ${listed}${more}.`));
 }
 
 function legendOf({ most, ramp }) {
@@ -101,6 +105,6 @@ function busiestLinks(packed, fabric, choice) {
     return make("tr", {}, make("th", { scope: "row" }, fabric.nodes[fabric.from[place]]), make("td", {}, fabric.nodes[fabric.to[place]]), ...cells.map((cell) => make("td", { class: "number" }, cell)));
   });
   const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
-  const title = `Links with ${choice.measure === "drops" ? "the most" : "the highest"} ${MEASURES[choice.measure]}, ${choice.scheme}`;
+  const title = `Links with the ${superlative(choice.measure).toLowerCase()} ${MEASURES[choice.measure]}, ${choice.scheme}`;
   return make("div", {}, make("h4", { class: "caption" }, title), make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": title }, table));
 }

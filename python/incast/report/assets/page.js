@@ -27,9 +27,14 @@ function make(name, attributes = {}, ...inner) {
   return made;
 }
 
+/** A text in which no line begins with a unit. */
+function bound(text) {
+  return text.replace(/{{unit}}/g, "\u00a0");
+}
+
 /** A text, with what is between backticks as code. */
 function prose(text) {
-  return text.split("`").map((part, place) => place % 2 ? make("code", {}, part) : part);
+  return text.split("`").map((part, place) => place % 2 ? make("code", {}, part) : bound(part));
 }
 
 function slug(text) {
@@ -194,6 +199,11 @@ function showWhole(name, whole) {
   document.querySelector(`nav a[href="#${name}"]`).hidden = !whole;
 }
 
+/** A description of a chart, with the seed if all seeds are chosen but the chart has one. */
+function ofSeed(about) {
+  return state.seeds ? `${about} Seed ${state.values[seedColumn()]}.` : about;
+}
+
 async function showSection(name) {
   const container = document.querySelector(`[data-charts="${name}"]`);
   if (!container) return;
@@ -223,8 +233,7 @@ async function showSection(name) {
       const pooled = seedSlowdown(mates);
       await showChart(container, pooled.chart, key, pooled.spec, pooled.rows);
     } else {
-      const about = state.seeds ? `${chart.about} Seed ${state.values[seedColumn()]}.` : chart.about;
-      await showChart(container, { ...chart, about }, key, DATA.specs[chart.spec], unpacked(chart));
+      await showChart(container, { ...chart, about: ofSeed(chart.about) }, key, DATA.specs[chart.spec], unpacked(chart));
     }
   }
   container.style.minHeight = "";
@@ -238,7 +247,7 @@ function showFindings() {
   const chosen = variation();
   const found = chosen?.findings ?? [];
   const why = !chosen ? NO_RUN : chosen.findings ? "No rule found anything to report." : OMITTED;
-  container.replaceChildren(found.length ? make("ul", {}, ...found.map((finding) => make("li", {}, finding.text))) : make("p", { class: "empty" }, why));
+  container.replaceChildren(found.length ? make("ul", {}, ...found.map((finding) => make("li", {}, bound(finding.text)))) : make("p", { class: "empty" }, why));
   if (chosen && state.seeds) container.append(make("p", { class: "note" }, `Findings of seed ${state.values[seedColumn()]}.`));
 }
 
@@ -274,13 +283,13 @@ function showCounters() {
     if (!byCounter.has(row.counter)) byCounter.set(row.counter, { unit: row.unit, values: {} });
     byCounter.get(row.counter).values[row.scheme] = row.value;
   }
-  const { figure, saves, plot } = figureOf(chart, null, "counters");
+  const { figure, saves, plot } = figureOf({ ...chart, about: ofSeed(chart.about) }, null, "counters");
   plot.removeAttribute("role");
   plot.className = "scrolls";
   plot.tabIndex = 0;
   plot.setAttribute("role", "region");
   const head = make("tr", {}, make("th", { scope: "col" }, ""), ...schemes.map((scheme) => make("th", { scope: "col", class: "number" }, scheme)));
-  const body = [...byCounter].map(([counter, { unit, values }]) =>
+  const body = [...byCounter].filter(([, { values }]) => Object.values(values).some((value) => value !== null)).map(([counter, { unit, values }]) =>
     make("tr", {}, make("th", { scope: "row" }, counter), ...schemes.map((scheme) => make("td", { class: "number" }, figureText(values[scheme], unit)))));
   plot.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
   button(saves, "CSV", chart.title, () => download(`${fileName("counters")}.csv`, new Blob([csvOf(chart.names, rows)], { type: "text/csv" })));
