@@ -390,7 +390,10 @@ def test_a_folder_has_only_the_sections_of_its_tables(
 ) -> None:
     ring = '\n[[workload]]\nring_all_reduce = { size = "80kB", compute = "5us" }'
     incast.load(write(tmp_path, SMALL + ring)).run(tmp_path / "ring")
-    found = opened(browser, report.write([tmp_path / "ring", study.parent / "tiny", results], tmp_path / "page.html"))
+    sweep = study.parent / "tiny" / "fct"
+    sweeps = opened(browser, report.write([sweep, sweep], tmp_path / "sweeps.html"))
+    assert sweeps.page.locator("#choices").get_by_label("sweep").count() == 1
+    found = opened(browser, report.write([tmp_path / "ring", sweep, results], tmp_path / "page.html"))
     visible = "(all) => all.filter((each) => each.checkVisibility()).length"
     seen = []
     for folder in ("0", "1", "2"):
@@ -406,7 +409,7 @@ def test_a_folder_has_only_the_sections_of_its_tables(
 
 def test_what_a_page_of_many_scenarios_omits_is_in_its_notes(folder: Path, results: Path, tmp_path: Path) -> None:
     page = report.write([folder / "results", *[results] * 12], tmp_path / "many.html").read_text(encoding="utf-8")
-    assert "omits findings, and queues, rates and pauses over time" in page
+    assert "omits findings, and queues, rates and pauses over time. Use <code>incast plot</code>, or" in page
     packed = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert packed
     sampled, other = (group["variations"][0] for group in json.loads(packed[1])["groups"][:2])
@@ -541,6 +544,13 @@ def test_many_figures_of_a_claim_are_counted_and_opened() -> None:
     failing, everything = text.split("<details")
     assert failing.count("<tr>") == 1 + 3
     assert everything.count("<tr>") == 1 + 14
+
+
+def test_units_of_claims_are_spaced_and_stay_with_their_number() -> None:
+    claim = {**CLAIMS[0], "statement": "at 99 %", "setting": {"AI of HPCC": "50Mbps", "buffer": "32MiB"}}
+    text = article(claim, [])
+    assert "</span> at 99\N{NO-BREAK SPACE}%</h3>" in text
+    assert "Open parameters: AI of HPCC 50 Mb/s, buffer 32 MiB." in text
 
 
 def test_explanations_load_no_images() -> None:

@@ -11,7 +11,7 @@ from incast import charts
 from incast.charts import look
 from incast.charts.chart import Chart, Spec
 from incast.charts.fabric import with_vms
-from incast.charts.groups import Group
+from incast.charts.groups import Group, kind_of
 from incast.charts.over import of_rows, rows_of
 from incast.charts.slowdown import by_size
 from incast.charts.source import Source
@@ -94,6 +94,7 @@ class Packer:
             self.progress()
         packed: Json = {
             "name": group.name,
+            "sweep": kind_of(group.path) == "sweep.json",
             "title": group.heading,
             "columns": [{**column, "log": look.geometric(column["values"])} for column in group.columns],
             "schemes": group.variations[0].source.palette,

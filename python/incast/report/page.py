@@ -17,7 +17,7 @@ from incast.charts.slowdown import over_seeds
 from incast.findings.words import UNIT
 from incast.report import claims, figures, findings, scenario, settings, warnings
 from incast.report.data import DIGITS, Packer
-from incast.report.html import element, escape, script
+from incast.report.html import element, escape, prose, script
 
 DRAWN = 2000
 """Lines of a fabric that are drawn (our choice): more are a blot."""
@@ -171,12 +171,11 @@ def schemes_of(material: Material) -> list[str]:
 def footer(packer: Packer, material: Material) -> str:
     """Omitted data, and the version of incast."""
     lines = [
-        *packer.notes,
         f"Figures with decimals are rounded to {DIGITS} digits; the Parquet tables have full precision.",
         f"Written by incast {_core.__version__} from {', '.join(group.name for group in material.groups)}. Charts: "
         "Vega-Lite. The page needs no network.",
     ]
-    return "\n".join(element("p", line) for line in lines)
+    return "\n".join([*(f"<p>{prose(note)}</p>" for note in packer.notes), *(element("p", line) for line in lines)])
 
 
 def scripts() -> Iterator[str]:

@@ -82,7 +82,7 @@ function scaleNote(packed, { measure, scheme, scale }) {
   const highest = highestOf(packed, measure).sort((a, b) => b[1] - a[1]);
   if (highest.length < 2 || !highest[0][1]) return "";
   const listed = highest.slice(0, HIGHEST).map(([name, value]) => `${shown(measure, value)} (${name})`).join(", ");
-  const more = highest.length > HIGHEST ? `, ${highest.length - HIGHEST} lower` : "";
+  const more = highest.length > HIGHEST ? `, ${highest.length - HIGHEST} more` : "";
   const covers = scale === "all" ? "The scale is the same for all schemes." : `The scale is that of ${scheme} alone.`;
   return make("p", { class: "note" }, bound(`${covers} ${superlative(measure)} ${MEASURES[measure]}: ${listed}${more}.`));
 }

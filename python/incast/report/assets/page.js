@@ -74,7 +74,7 @@ function showChoices() {
   const form = document.getElementById("choices");
   form.replaceChildren();
   if (DATA.groups.length > 1) {
-    form.append(selectOf(DATA.groups.every((each) => each.columns.length) ? "sweep" : "folder",
+    form.append(selectOf(DATA.groups.every((each) => each.sweep) ? "sweep" : "folder",
       DATA.groups.map((each, place) => [String(place), each.title === each.name ? each.name : `${each.name}: ${each.title}`]), String(state.group),
       (value) => { state.group = Number(value); start(); }));
   }
