@@ -134,6 +134,23 @@ def test_the_times_of_a_deadlock_are_among_the_findings_only(browser: Browser, t
     assert shown.said == []
 
 
+def test_lines_show_in_the_dark_and_paper_is_light(browser: Browser, tmp_path: Path) -> None:
+    incast.load(write(tmp_path, RING)).run(tmp_path / "results")
+    shown = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"), scheme="dark")
+    page = shown.page
+    strokes = page.locator("#figure-closing svg .mark-rule.role-mark line").evaluate_all(
+        "(all) => all.map((each) => each.getAttribute('stroke'))"
+    )
+    text = page.evaluate("css('--text')")
+    assert set(strokes) == {text}
+    assert page.locator(".saves").first.is_visible()
+    page.emulate_media(media="print")
+    assert page.evaluate("css('--text')") != text
+    assert page.locator(".saves:visible").count() == 0
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.locator(".cycle svg").evaluate("(svg) => svg.getBoundingClientRect().right <= innerWidth")
+
+
 def test_backlogged_flows_have_no_slowdown(tmp_path: Path) -> None:
     incast.load(write(tmp_path, BACKLOGGED)).run(tmp_path / "results")
     page = report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8")
