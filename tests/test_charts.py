@@ -207,6 +207,7 @@ def test_a_queue_without_samples_is_drawn_as_empty() -> None:
     slots = [("s", 0, 3, 30, 500), ("s", 0, 4, 40, 700), ("s", 0, 7, 70, 600)]
     line = [(0, 0), (20, 0), (30, 500), (40, 700), (50, 0), (60, 0), (70, 600)]
     assert with_empty(slots, 10, start_ps=0, end_ps=81) == [*line, (80, 0)]
+    assert with_empty(slots, 10, start_ps=0, end_ps=121) == [*line, (80, 0), (120, 0)]
 
 
 def test_a_queue_that_is_not_empty_at_the_end_of_the_run_stays_so() -> None:

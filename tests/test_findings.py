@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import incast
 from incast.findings import findings_of
 from incast.findings.chains import paused_by, trees
 from incast.findings.comparing import comparison, equal
@@ -17,8 +19,9 @@ from incast.findings.overload import overload
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
 from incast.findings.ranking import classes, distance
-from incast.findings.retransmissions import retransmissions, timeouts
+from incast.findings.retransmissions import retransmissions, spurious, timeouts
 from incast.findings.storms import watchdog
+from incast.findings.stuck import stuck
 from incast.findings.unfinished import unfinished
 from incast.findings.victims import victims
 from incast.findings.words import counted, joined, number, share, spread
@@ -206,6 +209,31 @@ def test_a_pause_that_ended_before_is_no_cause() -> None:
     assert [tree.root for tree in trees(Made(pauses=late))] == ["s0 to h1", "s1 to h1"]
 
 
+def test_queues_that_stay_paused_without_a_deadlock() -> None:
+    # s1 pauses s0 because of its lossy priority 1 to s2, and s0 pauses h0 because of its paused queue to s1.
+    rows = [
+        {"port": 10, "node_name": "s0", "peer_name": "s1", "priority": 4, "start_ps": 6 * US, "culprit_port": 20,
+         "culprit_priority": 1, "culprit_peer_name": "s2"},
+        {"port": 2, "node_name": "h0", "peer_name": "s0", "start_ps": 5 * US, "culprit_port": 10,
+         "culprit_priority": 4, "culprit_peer_name": "s1"},
+    ]  # fmt: skip
+    sent = {"port": 20, "tier": 1, "node_name": "s1", "tx_bytes": 1000}
+    text = (
+        "PFC paused 2 queues to the end of the run, without a deadlock. s0 to s1 (priority 4), paused from 6 us, waits "
+        "for s1 to s2 (priority 1), which was not paused"
+    )
+    assert texts(stuck, Made(pauses=rows, ports=[sent])) == [
+        f"{text}: the scheduler sent only other priorities of this port."
+    ]
+    assert texts(stuck, Made(pauses=rows, ports=[sent, {**sent, "priority": 1}])) == [f"{text}."]
+    closed = [{"ended_ps": None}]
+    assert texts(stuck, Made({"A": manifest(deadlocks=closed)}, pauses=rows, ports=[sent])) == []
+    assert texts(stuck, Made(pauses=[{**rows[0], "start_ps": 9.5 * US}], ports=[sent])) == []
+    assert texts(stuck, Made(pauses=[{**rows[0], "end_ps": 9 * US}], ports=[sent])) == []
+    slow = {"port": 10, "node_name": "s0", "peer_name": "h0", "culprit_port": 0, "culprit_peer_name": "s0"}
+    assert texts(stuck, Made(pauses=[slow], ports=[sent, {"tx_bytes": 1000}])) == []
+
+
 # h0 pauses s0; s0 pauses s1 by a packet to h1 (port 11), which is not paused; s1 pauses h2.
 # h9 pauses s1 at port 21, and s1 pauses h3.
 STORMY = [
@@ -334,6 +362,22 @@ def test_more_retransmissions_than_losses(lost: int, said: bool) -> None:
     assert texts(retransmissions, alone) == ["Hosts resent 60 packets, 6 % of those sent, for 5 lost packets."]
 
 
+def test_retransmissions_without_loss_are_spurious() -> None:
+    rows: list[Row] = [
+        {"packets": 1000, "retransmitted": 60, "timeouts": 2},
+        {"scheme": "B", "packets": 1000, "retransmitted": 10},
+        {"scheme": "C", "packets": 1000, "retransmitted": 9},
+        {"scheme": "D", "packets": 1000, "retransmitted": 60},
+    ]
+    source = Made({**BOTH, "C": manifest(), "D": manifest(counts={"drops": 1})}, flows=rows)
+    assert texts(spurious, source) == [
+        "A: hosts resent 60 packets, 6 % of those sent, although no packet was lost: timeouts expired before the ACKs "
+        "arrived. A timeout above the longest delay avoids this.",
+        "B: hosts resent 10 packets, 1 % of those sent, although no packet was lost: hosts took late or reordered "
+        "packets for lost. A larger tolerance of reordering avoids this.",
+    ]
+
+
 def test_timeouts_are_counted_with_their_flows() -> None:
     rows = [{"timeouts": 3}, {"timeouts": 1}, {}]
     assert texts(timeouts, Made(flows=rows)) == ["Hosts had 4 retransmission timeouts, in 2 flows of 3."]
@@ -403,6 +447,18 @@ def test_short_and_long_flows_are_compared_by_themselves() -> None:
         "A has the lowest mean slowdown of short flows (up to 100 kB): 2, against 3 under B (+50 %).",
         "B has the lowest mean slowdown of long flows (at least 1 MB): 3, against 4 under A (+33 %).",
     ]
+
+
+def test_comparisons_have_one_seed(results: Path) -> None:
+    found = incast.open(results).findings()
+    kinds = [finding.kind for finding in found]
+    assert kinds[kinds.index("seed") - 1] == "comparison"
+    text = "Schemes are compared with one seed (7); a sweep over seeds shows if their order holds."
+    assert [(finding.text, finding.schemes) for finding in found if finding.kind == "seed"] == [
+        (text, ("DCQCN", "HPCC"))
+    ]
+    source = Made(flows=flows("A", [1.0] * 20))
+    assert "seed" not in {finding.kind for finding in findings_of(source)}
 
 
 def test_one_scheme_and_few_flows_are_not_compared() -> None:
@@ -481,7 +537,8 @@ def test_a_quiet_run_is_said_to_be_quiet() -> None:
     ended["A"]["stop"]["cancelled"] = 1144
     ended["B"]["stop"]["cancelled"] = 5
     assert texts(quiet, Made(ended)) == [
-        "All started flows (127 to 1,230) completed without a dropped packet; 5 to 1,144 were cancelled."
+        "All started flows (127 to 1,230) completed without a dropped packet; 5 to 1,144 were cancelled "
+        "at the end of their workload entry."
     ]
     assert texts(quiet, Made()) == []
 

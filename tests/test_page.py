@@ -22,6 +22,7 @@ import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, Start, stop, system_browser, wait_until, write
 from folders import CLAIMS, check, make_alphas, make_study
 from incast import charts, report
+from incast.charts.series import NO_SAMPLES
 from incast.report.claims import MARKDOWN, article
 from incast.study.results import FORMAT
 from test_charts import SAMPLED
@@ -194,6 +195,15 @@ def test_counters_are_a_table(shown: Opened, folder: Path) -> None:
     assert row.locator("td").all_text_contents() == [f"{count:,}" for count in marks.values()]
 
 
+def test_numbers_have_a_space_before_the_percent_sign_and_zero_has_no_unit(shown: Opened) -> None:
+    text = shown.page.locator("main").evaluate(
+        "(main) => [...main.querySelectorAll('p, td, th, text, option')].map((each) => each.textContent).join('\\n')"
+    )
+    assert " %" in text
+    assert re.findall(r"\S+%", text) == []
+    assert re.findall(r"^0 (?:ps|B|b/s)$", text, re.MULTILINE) == []
+
+
 def test_a_choice_of_flows_changes_the_charts(shown: Opened, folder: Path) -> None:
     shown.page.locator("#choices").get_by_label("flows").select_option("incast")
     shown.drawn()
@@ -313,6 +323,9 @@ def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None
     group = charts.groups.read_sweep(sweep)
     slowdowns = {one.values: charts.slowdown(one.source) for one in group.variations}
     assert len(found.rows("slowdown")) == sum(len(slowdowns[0.3, seed].rows) for seed in (1, 2))
+    for section in ("counters", "fabric"):
+        assert "Seed 1." in found.page.locator(f"#{section} .about").inner_text()
+    assert "The details below are of load = 0.3, seed = 1." in found.page.locator("#scenario").inner_text()
     choices = found.page.locator("#choices")
     choices.get_by_label("load").select_option(label="0.6")
     choices.get_by_label("seed").select_option(label="2")
@@ -324,6 +337,15 @@ def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None
     found.drawn()
     assert len(found.rows("over")) == len(group.variations) * 2
     assert "the disk is full" in str(found.page.locator("#scenario").text_content())
+
+
+def test_an_incomplete_row_of_panels_has_no_axis_without_a_panel(browser: Browser, tmp_path: Path) -> None:
+    incast.load(write(tmp_path, f'{SAMPLED}\n[scheme.TIMELY]\ncontrol = "timely"\n')).run(tmp_path / "results")
+    found = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"))
+    assert {row["scheme"] for row in found.rows("rates")} == {"DCQCN", "HPCC", "TIMELY"}
+    titles = found.page.locator("#figure-rates svg .role-axis-title text", has_text=re.compile("^time$"))
+    assert titles.count() == 3
+    assert found.said == []
 
 
 def test_legends_fit_a_narrow_window(browser: Browser, tmp_path: Path) -> None:
@@ -361,6 +383,39 @@ def test_several_folders_on_one_page(browser: Browser, folder: Path, results: Pa
     found.drawn()
     assert "No samples" in str(found.page.locator("#queues").text_content())
     assert found.said == []
+
+
+def test_a_folder_has_only_the_sections_of_its_tables(
+    browser: Browser, results: Path, study: Path, tmp_path: Path
+) -> None:
+    ring = '\n[[workload]]\nring_all_reduce = { size = "80kB", compute = "5us" }'
+    incast.load(write(tmp_path, SMALL + ring)).run(tmp_path / "ring")
+    sweep = study.parent / "tiny" / "fct"
+    sweeps = opened(browser, report.write([sweep, sweep], tmp_path / "sweeps.html"))
+    assert sweeps.page.locator("#choices").get_by_label("sweep").count() == 1
+    found = opened(browser, report.write([tmp_path / "ring", sweep, results], tmp_path / "page.html"))
+    visible = "(all) => all.filter((each) => each.checkVisibility()).length"
+    seen = []
+    for folder in ("0", "1", "2"):
+        found.page.locator("#choices").get_by_label("folder").select_option(folder)
+        found.drawn()
+        parts = [found.page.locator(f"#{name}, nav a[href='#{name}']") for name in ("iterations", "over")]
+        seen.append([part.evaluate_all(visible) for part in parts])
+        assert "Omitted" not in found.page.locator("main").inner_text()
+    # Section and link.
+    assert seen == [[2, 0], [0, 2], [0, 0]]
+    assert found.said == []
+
+
+def test_what_a_page_of_many_scenarios_omits_is_in_its_notes(folder: Path, results: Path, tmp_path: Path) -> None:
+    page = report.write([folder / "results", *[results] * 12], tmp_path / "many.html").read_text(encoding="utf-8")
+    assert "omits findings, and queues, rates and pauses over time. Use <code>incast plot</code>, or" in page
+    packed = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert packed
+    sampled, other = (group["variations"][0] for group in json.loads(packed[1])["groups"][:2])
+    assert sampled["omitted"] == ["queues", "rates", "pauses"]
+    assert other["omitted"] == []
+    assert other["charts"]["queues"][""]["whyEmpty"] == NO_SAMPLES
 
 
 def test_the_command(folder: Path, command: Command, tmp_path: Path) -> None:
@@ -489,6 +544,13 @@ def test_many_figures_of_a_claim_are_counted_and_opened() -> None:
     failing, everything = text.split("<details")
     assert failing.count("<tr>") == 1 + 3
     assert everything.count("<tr>") == 1 + 14
+
+
+def test_units_of_claims_are_spaced_and_stay_with_their_number() -> None:
+    claim = {**CLAIMS[0], "statement": "at 99 %", "setting": {"AI of HPCC": "50Mbps", "buffer": "32MiB"}}
+    text = article(claim, [])
+    assert "</span> at 99\N{NO-BREAK SPACE}%</h3>" in text
+    assert "Open parameters: AI of HPCC 50 Mb/s, buffer 32 MiB." in text
 
 
 def test_explanations_load_no_images() -> None:

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser
 import incast
 from conftest import RING, write
 from incast import report
-from incast.report.html import table
+from incast.findings.words import bound
+from incast.report.html import escape, table
 from incast.report.settings import differing, merged, text
 from incast.report.units import spaced
 from test_findings_runs import FAILED
@@ -81,16 +82,22 @@ def data(page: str) -> Any:
     return json.loads(found[1])
 
 
+def of_page(folder: Path) -> Any:
+    """The data of the only scenario of a page."""
+    return data((folder / "page.html").read_text(encoding="utf-8"))["groups"][0]["variations"][0]
+
+
 def test_findings_settings_and_charts_follow_each_other(folder: Path) -> None:
     page = (folder / "page.html").read_text(encoding="utf-8")
     order = [name for name in re.findall(r'<section id="([\w-]+)"', page) if name != "warnings"]
     assert order[:3] == ["findings", "settings", "slowdown"]
     assert order[-2:] == ["scenario", "counters"]
     findings = incast.open(folder / "results").findings()
-    assert [finding.to_dict() for finding in findings] == data(page)["groups"][0]["variations"][0]["findings"]
+    assert [finding.to_dict() for finding in findings] == of_page(folder)["findings"]
     first = page[page.index('<section id="findings"') : page.index('<section id="settings"')]
     assert first.count("<li>") == len(findings)
-    assert findings[0].text in first
+    assert escape(bound(findings[0].text)) in first
+    assert "\N{NO-BREAK SPACE}us" in first
 
 
 def test_provenance_has_date_build_seed_and_command(folder: Path) -> None:
@@ -116,12 +123,65 @@ def test_one_scheme_and_a_deadlock_fold_empty_sections(tmp_path: Path) -> None:
     assert "Not recorded: queues and rates over time (measure.sample_every). No flow completed." in page
 
 
+def test_the_times_of_a_deadlock_are_among_the_findings_only(browser: Browser, tmp_path: Path) -> None:
+    incast.load(write(tmp_path, RING)).run(tmp_path / "results")
+    shown = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"))
+    assert "Deadlock from " in shown.page.locator("#findings").inner_text()
+    cycle = shown.page.locator("#deadlocks figure.cycle")
+    assert cycle.locator("h3").all_text_contents() == ["Cycle under none"]
+    assert cycle.locator("svg").count() == 1
+    assert "eadlock from " not in shown.page.locator("#deadlocks").inner_text()
+    assert shown.said == []
+
+
+def test_lines_show_in_the_dark_and_paper_is_light(browser: Browser, tmp_path: Path) -> None:
+    incast.load(write(tmp_path, RING)).run(tmp_path / "results")
+    shown = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"), scheme="dark")
+    page = shown.page
+    strokes = page.locator("#figure-closing svg .mark-rule.role-mark line").evaluate_all(
+        "(all) => all.map((each) => each.getAttribute('stroke'))"
+    )
+    text = page.evaluate("css('--text')")
+    assert set(strokes) == {text}
+    assert page.locator(".saves").first.is_visible()
+    page.emulate_media(media="print")
+    assert page.evaluate("css('--text')") != text
+    assert page.locator(".saves:visible").count() == 0
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.locator(".cycle svg").evaluate("(svg) => svg.getBoundingClientRect().right <= innerWidth")
+
+
 def test_backlogged_flows_have_no_slowdown(tmp_path: Path) -> None:
     incast.load(write(tmp_path, BACKLOGGED)).run(tmp_path / "results")
     page = report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Backlogged flows have no slowdown." in page
     assert "No flow completed." not in page
     assert '<section id="slowdown"' not in page
+
+
+def test_tenants_have_a_heading_for_each_chart(browser: Browser, tmp_path: Path) -> None:
+    incast.load(write(tmp_path, VMS.replace("[scheme.TCP]", '[scheme.TCP]\nhypervisor = "reservation"'))).run(
+        tmp_path / "results"
+    )
+    shown = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"))
+    page = shown.page
+    # Of one pixel, for readers of the screen only, in sections of one chart.
+    headings = page.locator("#tenants h3")
+    widths = headings.evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().width)")
+    assert headings.all_text_contents() == ["VMs over time", "Guarantees"]
+    assert min(widths) > 1
+    assert page.locator("#counters th", has_text="packets dropped by limiters of hypervisors").count() == 1
+    assert "no delay" in page.locator("#scenario").inner_text()
+    assert "load of host links" not in page.locator("#scenario").inner_text()
+    assert shown.said == []
+
+
+def test_counters_without_values_are_left_out(browser: Browser, tmp_path: Path) -> None:
+    incast.load(write(tmp_path, BACKLOGGED)).run(tmp_path / "results")
+    shown = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"))
+    names = shown.page.locator("#counters tbody th").all_text_contents()
+    assert "packets dropped" in names
+    assert [name for name in names if "slowdown" in name] == []
 
 
 def test_a_distribution_is_drawn_once(tmp_path: Path) -> None:
@@ -197,7 +257,19 @@ def test_a_browser_shows_the_telling_measure_events_and_equal_schemes(browser: B
     measure = page.locator("#fabric select").nth(1)
     assert measure.input_value() == "drops"
     assert "packets dropped or lost" in measure.locator("option").all_text_contents()
-    assert "Dotted lines are events: 20 us: leaf0-spine0 down" in (page.locator("#figure-queues").text_content() or "")
+    drops = {name: max(figures["drops"]) for name, figures in of_page(folder)["fabric"]["schemes"].items()}
+    most = sorted(drops.items(), key=lambda each: -each[1])
+    listed = ", ".join(f"{drop:,} ({name})" for name, drop in most)
+    note = page.locator("#fabric .legend .note")
+    assert note.text_content() == (f"The scale is the same for all schemes. Most packets dropped or lost: {listed}.")
+    top = page.locator("#fabric .legend svg text").last
+    assert top.text_content() == f"{most[0][1]:,}"
+    page.locator("#fabric select").first.select_option(most[-1][0])
+    page.locator("#fabric").get_by_label("scale").select_option("own")
+    assert top.text_content() == f"{most[-1][1]:,}" != f"{most[0][1]:,}"
+    assert f"The scale is that of {most[-1][0]} alone." in (note.text_content() or "")
+    events = bound("Dotted lines are events: 20 us: leaf0-spine0 down")
+    assert events in (page.locator("#figure-queues").text_content() or "")
     assert page.locator("#figure-queues .mark-rule line").count() >= 2
     assert "Copy = DCQCN" in (page.locator("#figure-cdf-fct").text_content() or "")
     assert page.locator("#findings li").count() == len(incast.open(folder / "results").findings())

@@ -168,8 +168,8 @@ def test_without_samples_the_whole_run_counts(tmp_path: Path, command: Command) 
 @pytest.mark.parametrize(
     ("samples", "first_ms", "said"),
     [
-        ('sample_every = "400ms"', 400, "Without the first 40% of the run."),
-        ('sample_every = "1s"\nsample_from = "200ms"', 0, "Whole run, as no interval starts after its first 25%; "),
+        ('sample_every = "400ms"', 400, "Without the first 40 % of the run."),
+        ('sample_every = "1s"\nsample_from = "200ms"', 0, "Whole run, as no interval starts after its first 25 %; "),
     ],
 )
 def test_only_intervals_that_start_after_the_skipped_part_count(

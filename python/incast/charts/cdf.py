@@ -116,7 +116,7 @@ def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: S
                 "type": "quantitative",
                 "title": "share of flows",
                 "scale": {"domain": [0, 1]},
-                "axis": {"format": "~%"},
+                "axis": {"labelExpr": look.SHARE},
             },
             "color": look.colour(schemes),
             "strokeDash": look.dash(schemes),

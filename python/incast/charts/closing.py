@@ -106,7 +106,7 @@ def _spec(schemes: Sequence[str]) -> Spec:
         },
     }
     rule = {
-        "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [5, 3]},
+        "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [5, 3], "color": look.INK},
         "encoding": {"x": {"aggregate": "max", "field": "closed_ps", "type": "quantitative"}},
     }
     return {

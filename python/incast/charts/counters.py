@@ -23,8 +23,9 @@ FROM_TABLES = {
     "packets dropped": ("ports", "sum(drops)"),
     "XOFF frames received": ("ports", "sum(xoff_received)"),
     "time paused, all ports": ("ports", "sum(paused_ps)"),
-    "longest egress queue": ("ports", "max(peak_queue_bytes)"),
+    "longest egress queue, of one priority": ("ports", "max(peak_queue_bytes)"),
     "peak headroom used": ("ports", "max(peak_headroom_bytes)"),
+    "packets dropped by limiters of hypervisors": ("pairs", "sum(refused_packets)"),
 }
 """Counters from tables: table and aggregate."""
 
@@ -49,14 +50,15 @@ def counters(source: Source) -> Chart:
     """One row per scheme and counter."""
     rows: list[tuple[Any, ...]] = []
     found: dict[tuple[str, str], Any] = {}
-    for table in ("flows", "ports"):
-        mine = {name: aggregate for name, (where, aggregate) in FROM_TABLES.items() if where == table}
+    there = {name: of for name, of in FROM_TABLES.items() if of[0] != "pairs" or source.count("pairs")}
+    for table in dict.fromkeys(table for table, _ in there.values()):
+        mine = {name: aggregate for name, (where, aggregate) in there.items() if where == table}
         columns = ", ".join(f"{aggregate}::bigint" for aggregate in mine.values())
         for scheme, *values in source.rows(f"select scheme, {columns} from {table} group by scheme"):
             found.update({(scheme, name): value for name, value in zip(mine, values, strict=True)})
     for scheme, manifest in source.manifests.items():
         rows.append((scheme, "simulated time", "ps", int(manifest["end_ps"])))
-        rows += [(scheme, name, _unit(*of), found.get((scheme, name))) for name, of in FROM_TABLES.items()]
+        rows += [(scheme, name, _unit(*of), found.get((scheme, name))) for name, of in there.items()]
         # Earlier versions lacked some counters.
         rows += [
             (scheme, each.description, each.unit or None, manifest["counts"].get(each.name))

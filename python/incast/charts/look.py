@@ -52,6 +52,10 @@ RATE = (
 """Labels of an axis in bit/s."""
 
 
+SHARE = "format(100 * datum.value, '~g') + ' %'"
+"""Labels of an axis of shares, in percent."""
+OWN_X_AXES: Spec = {"axis": {"x": "independent"}}
+"""Resolution of panels: with a common axis per column, an incomplete last row would have an axis without a panel."""
 POINTS = 400
 """Steps of time of a line (our choice): about one for each pixel of half a screen."""
 

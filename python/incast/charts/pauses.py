@@ -59,8 +59,8 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
     chart = Chart(
         name="pauses",
         title="PFC pauses over time",
-        about="Pauses of an egress queue by its peer (PFC), by port, or by port and priority, in order of the start of "
-        "the longest pause.",
+        about="Times during which the peer of a port paused its egress queue (PFC). One row per port, or per port and "
+        "priority, ordered by the start of the longest pause.",
         fields=(
             Field("scheme", "scheme"),
             Field("port", "number of the port in the fabric"),

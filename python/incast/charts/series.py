@@ -56,7 +56,8 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
     chart = Chart(
         name="queues",
         title="Queues over time",
-        about="Bytes queued at a port, all priorities. A port without a sample was empty.",
+        about="Bytes queued at a port, all priorities together. The longest queue in the counters and in the table of "
+        "links is of one priority. A port without a sample was empty.",
         fields=(
             Field("scheme", "scheme"),
             Field("port", "number of the port in the fabric"),
@@ -79,7 +80,7 @@ def _few(source: Source, drawn: int, most: int) -> Iterator[str]:
     if count > drawn == most:
         yield f"{most} of {count} ports with a queue: those with the longest queues under any scheme."
     elif count > drawn:
-        yield f"{drawn} of {count} ports with a queue: those that reached {LEAST:.0%} of the longest queue."
+        yield f"{drawn} of {count} ports with a queue: those that reached {LEAST * 100:g} % of the longest queue."
 
 
 def with_empty(slots: Sequence[tuple[Any, ...]], step: int, start_ps: int, end_ps: int) -> list[tuple[int, int]]:
@@ -101,9 +102,9 @@ def with_empty(slots: Sequence[tuple[Any, ...]], step: int, start_ps: int, end_p
             line.append((start_ps + (slot - 1) * step, 0))
         line.append((time, queue))
         before = slot
-    after = start_ps + (before + 1) * step
-    if slots and after < end_ps:
-        line.append((after, 0))
+    last = (end_ps - 1 - start_ps) // step
+    if slots:
+        line += [(start_ps + slot * step, 0) for slot in dict.fromkeys((before + 1, last)) if before < slot <= last]
     return line
 
 
@@ -177,6 +178,7 @@ def _queues_spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
             "header": {"title": None, "labelAnchor": "start"},
         },
         "columns": 2,
+        "resolve": look.OWN_X_AXES,
         "spec": {
             "width": 400,
             "height": 150,
@@ -207,6 +209,7 @@ def _rates_spec(schemes: Sequence[str], flows: Sequence[str]) -> Spec:
             "header": {"title": None, "labelAnchor": "start"},
         },
         "columns": 2,
+        "resolve": look.OWN_X_AXES,
         "spec": {
             "width": 400,
             "height": 150,

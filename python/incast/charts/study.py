@@ -100,7 +100,7 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
     header: Spec = {"labelExpr": f"{json.dumps(drawn.panels)} + ' ' + datum.label"} if numbers else {}
     facet = {"field": drawn.panels, "type": "nominal", "title": None, "sort": panels, "header": header}
     width = 640 if drawn.columns == 1 else 420
-    return {"facet": facet, "columns": drawn.columns, "spec": {"width": width, **layers}}
+    return {"facet": facet, "columns": drawn.columns, "resolve": look.OWN_X_AXES, "spec": {"width": width, **layers}}
 
 
 def _layers(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -> list[Spec]:

@@ -122,6 +122,7 @@ def _over_time_spec(schemes: Sequence[str], who: Sequence[str]) -> Spec:
             "header": {"title": None, "labelAnchor": "start"},
         },
         "columns": 2,
+        "resolve": look.OWN_X_AXES,
         "spec": {
             "width": 400,
             "height": 150,
@@ -168,7 +169,7 @@ def _guarantees_spec(schemes: Sequence[str]) -> Spec:
                         "field": "share_before",
                         "type": "quantitative",
                         "title": "share of VMs",
-                        "axis": {"format": "%", "grid": False},
+                        "axis": {"labelExpr": look.SHARE, "grid": False, "tickCount": 5},
                         "scale": {"domain": [0, 1]},
                     },
                     "y": {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import textwrap
 from typing import Any
 
@@ -12,6 +11,7 @@ from incast._database import NameNotUtf8Error
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.live import simulated
+from incast.findings.words import bound
 from incast.results import Results
 
 BINS = 10
@@ -26,8 +26,6 @@ FINDINGS = 6
 """Most findings in the terminal."""
 WIDTH = 100
 """Characters of a line of a finding."""
-UNIT = re.compile(r"(?<=\d) (?=%|[pnum]?s\b|[kMGT]?B\b|times\b)")
-"""The space between a number and its unit."""
 
 
 def show(results: Results) -> None:
@@ -83,8 +81,7 @@ def print_findings(results: Results) -> None:
 
 def bullet(text: str) -> str:
     """A sentence as an item of a list, in lines that never begin with a unit."""
-    bound = UNIT.sub("\N{NO-BREAK SPACE}", text)
-    lines = textwrap.wrap(bound, WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+    lines = textwrap.wrap(bound(text), WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 

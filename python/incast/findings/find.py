@@ -17,8 +17,10 @@ from incast.findings.overload import overload
 from incast.findings.partial import partial
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
-from incast.findings.retransmissions import retransmissions, timeouts
+from incast.findings.retransmissions import retransmissions, spurious, timeouts
+from incast.findings.seed import one_seed
 from incast.findings.storms import storms, watchdog
+from incast.findings.stuck import stuck
 from incast.findings.unfinished import unfinished
 from incast.findings.victims import victims
 from incast.results import Results
@@ -32,11 +34,13 @@ RULES: tuple[Rule, ...] = (
     drops,
     unfinished,
     partial,
+    stuck,
     pauses,
     victims,
     guarantees,
     timeouts,
     retransmissions,
+    spurious,
     overload,
     equal,
     iterations,
@@ -62,4 +66,5 @@ def findings(results: Results, *, most: int = MOST) -> list[Finding]:
 def findings_of(source: Source, *, most: int = MOST) -> list[Finding]:
     """The most important findings of a scenario with all its schemes, at most `most`."""
     found = [finding for rule in RULES for finding in rule(source)]
+    found += one_seed(source, found)
     return sorted(found, key=lambda each: -each.importance)[:most]

@@ -19,7 +19,10 @@ def quiet(source: Source) -> Iterator[Finding]:
     counts = _range(completed)
     if any(cancelled):
         were = "was" if max(cancelled) == 1 else "were"
-        which, others = f"All started flows ({counts})", f"; {_range(cancelled)} {were} cancelled"
+        which, others = (
+            f"All started flows ({counts})",
+            f"; {_range(cancelled)} {were} cancelled at the end of their workload entry",
+        )
     else:
         which, others = f"All {counts} flows" if max(completed) > 1 else "The flow", ""
     paused = "" if any(each["counts"].get("pauses") for each in manifests) else "; no port was paused"

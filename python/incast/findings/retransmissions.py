@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from incast.charts.source import Source
 from incast.findings.finding import RETRANSMISSIONS, Finding
@@ -15,28 +16,60 @@ TIMES = 2.0
 
 
 def retransmissions(source: Source) -> Iterator[Finding]:
-    """Schemes that resent at least 1 % of their packets, and at least two for each lost packet.
-
-    Resent packets without any loss are a warning of the run instead.
-    """
-    rows = source.rows("select scheme, sum(retransmitted)::bigint, sum(packets)::bigint from flows group by scheme")
-    found = {}
-    for scheme, resent, sent in source.by_scheme(rows):
-        lost = int(source.manifests[scheme]["counts"]["drops"])
-        if lost and resent >= TIMES * lost and resent >= PART * sent:
-            found[scheme] = (resent, sent, lost)
+    """Schemes that resent at least 1 % of their packets, and at least two for each lost packet."""
+    found = {each.scheme: each for each in _resent(source) if each.lost and each.packets >= TIMES * each.lost}
     if found:
-        again = counted({scheme: each[0] for scheme, each in found.items()}, "packet")
-        part = spread({scheme: each[0] / each[1] for scheme, each in found.items()}, share)
-        missing = counted({scheme: each[2] for scheme, each in found.items()}, "lost packet")
-        yield Finding(
-            "retransmissions",
-            RETRANSMISSIONS,
-            sentence(
-                f"{prefix(list(found), source.schemes)}hosts resent {again}, {part} of those sent, for {missing}."
-            ),
-            tuple(found),
-        )
+        missing = counted({scheme: each.lost for scheme, each in found.items()}, "lost packet")
+        text = f"{_in_words(source, found)}, for {missing}."
+        yield Finding("retransmissions", RETRANSMISSIONS, text, tuple(found))
+
+
+def spurious(source: Source) -> Iterator[Finding]:
+    """Schemes that resent at least 1 % of their packets although none was lost, by timeouts or without any."""
+    without_loss = [each for each in _resent(source) if not each.lost]
+    for early, why in (
+        (True, "timeouts expired before the ACKs arrived. A timeout above the longest delay avoids this"),
+        (False, "hosts took late or reordered packets for lost. A larger tolerance of reordering avoids this"),
+    ):
+        found = {each.scheme: each for each in without_loss if bool(each.timeouts) == early}
+        if found:
+            text = f"{_in_words(source, found)}, although no packet was lost: {why}."
+            yield Finding("spurious", RETRANSMISSIONS, text, tuple(found))
+
+
+@dataclass(frozen=True)
+class _Resent:
+    """Retransmissions of a scheme, with numbers of packets."""
+
+    scheme: str
+    packets: int
+    timeouts: int
+    sent: int
+    lost: int
+
+
+def _resent(source: Source) -> Iterator[_Resent]:
+    """Retransmissions of the schemes that resent at least 1 % of their packets."""
+    rows = source.rows(
+        "select scheme, sum(retransmitted)::bigint, sum(timeouts)::bigint, sum(packets)::bigint from flows "
+        "group by scheme"
+    )
+    # A hypervisor that refuses a packet loses it before the network.
+    refused = dict(source.rows(_REFUSED)) if source.count("pairs") else {}
+    for scheme, resent, timeouts_, sent in source.by_scheme(rows):
+        if resent and resent >= PART * sent:
+            lost = int(source.manifests[scheme]["counts"]["drops"]) + refused.get(scheme, 0)
+            yield _Resent(scheme, resent, timeouts_, sent, lost)
+
+
+_REFUSED = "select scheme, sum(refused_packets)::bigint from pairs group by scheme"
+
+
+def _in_words(source: Source, found: Mapping[str, _Resent]) -> str:
+    """Schemes, packets, and their share of the sent packets."""
+    again = counted({scheme: each.packets for scheme, each in found.items()}, "packet")
+    part = spread({scheme: each.packets / each.sent for scheme, each in found.items()}, share)
+    return sentence(f"{prefix(list(found), source.schemes)}hosts resent {again}, {part} of those sent")
 
 
 def timeouts(source: Source) -> Iterator[Finding]:

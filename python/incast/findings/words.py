@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from incast.charts import look
@@ -12,6 +13,8 @@ NAMED = 3
 """Most names in a list (our choice)."""
 LOWER = ("deadlock ", "hosts ", "switches ", "the ")
 """First words of texts that may follow the name of a scheme."""
+UNIT = r"(?<=\d) (?=%|[pnum]?s\b|[kMGT]?B\b|[kMGT]?b\/s\b|times\b)"
+"""The space between a number and its unit: a regular expression of Python and JavaScript."""
 TIMES = {1: "once", 2: "twice"}
 
 time, size = look.time, look.size
@@ -90,6 +93,11 @@ def above_0(values: Mapping[str, int]) -> dict[str, int]:
 def prefix_if_equal(values: Mapping[str, float], all_: Sequence[str]) -> str:
     """The schemes of equal values, at the start of a sentence; empty if these are all of the run, or values differ."""
     return prefix(list(values), all_) if len(set(values.values())) == 1 else ""
+
+
+def bound(text: str) -> str:
+    """A text with no-break spaces between numbers and units."""
+    return re.sub(UNIT, "\N{NO-BREAK SPACE}", text)
 
 
 def sentence(text: str) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from incast.charts.groups import Study
-from incast.report.html import details, element, escape, table
+from incast.report.html import details, element, escape, prose, table
+from incast.report.units import spaced
 from incast.study.counting import KINDS, ORIGINS, by_kind, mark
 from incast.study.counting import counted as verdicts
 from incast.study.outcome import ClaimOutcome
@@ -49,7 +50,7 @@ def article(claim: dict[str, Any], figures: Sequence[str]) -> str:
     name = escape(claim["id"])
     parts = [
         f'<article class="claim {slug(claim["verdict"])}" id="claim-{name}" aria-labelledby="claim-{name}-title">',
-        f'<h3 id="claim-{name}-title"><span class="id">{name}</span> {escape(claim["statement"])}</h3>',
+        f'<h3 id="claim-{name}-title"><span class="id">{name}</span> {prose(claim["statement"])}</h3>',
         f"<p>{badge(claim['verdict'])} {element('span', ORIGINS[claim['origin']], 'origin')} "
         f"{element('span', claim['source'], 'source')}</p>",
     ]
@@ -62,7 +63,8 @@ def article(claim: dict[str, Any], figures: Sequence[str]) -> str:
         parts.append(f'<p class="note">Figures: {links}</p>')
     if claim["checks"]:
         parts.append(checks(claim))
-    parts += (element("p", f"{text[:1].upper()}{text[1:]}.", "note") for text in ClaimOutcome.from_tree(claim).spaced())
+    notes = (f"{text[:1].upper()}{text[1:]}." for text in ClaimOutcome.from_tree(claim).spaced())
+    parts += (element("p", spaced(note), "note") for note in notes)
     if claim.get("explanation"):
         text = MARKDOWN.render(claim["explanation"])
         taken = element("p", claim["taken"], "note") if claim.get("taken") else ""
@@ -111,7 +113,7 @@ def checked(found: list[dict[str, Any]], title: str) -> str:
         verdict = check["verdict"] + (f": {check['reason']}" if check.get("reason") else "")
         rows.append([check["label"], check["expect"], value, interval, check.get("seeds") or "", verdict])
     level = next((check["confidence"] for check in found if check.get("confidence")), 0.95)
-    header = ["compared", "expected", "measured", f"{level:.0%} interval", "seeds", "verdict"]
+    header = ["compared", "expected", "measured", f"{level * 100:g} % interval", "seeds", "verdict"]
     return table(header, rows, title, numbers=(2, 3, 4))
 
 

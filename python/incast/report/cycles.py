@@ -34,7 +34,7 @@ def drawn(source: Source, most: int) -> list[dict[str, Any]]:
         {
             "title": ", ".join(one["schemes"]),
             "lines": one["lines"],
-            "svg": wiring and charts.cycle(wiring, wiring.hops(one["cycle"]), title="The cycle").svg,
+            "svg": wiring and charts.cycle(wiring, wiring.hops(one["cycle"])).svg,
         }
         for one in list(found.values())[:most]
     ]

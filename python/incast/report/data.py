@@ -11,7 +11,7 @@ from incast import charts
 from incast.charts import look
 from incast.charts.chart import Chart, Spec
 from incast.charts.fabric import with_vms
-from incast.charts.groups import Group
+from incast.charts.groups import Group, kind_of
 from incast.charts.over import of_rows, rows_of
 from incast.charts.slowdown import by_size
 from incast.charts.source import Source
@@ -31,6 +31,12 @@ FEW_POINTS = 40
 """Points of such a line (our choice)."""
 LINKS = 400_000
 """Figures of links on a page, over all scenarios (our choice: about 3 MB)."""
+OVER_TIME: dict[str, Callable[[Source], Chart]] = {
+    "queues": charts.queues,
+    "rates": charts.rates,
+    "pauses": charts.pauses,
+}
+"""Charts over time, by the table that they show."""
 
 Json = dict[str, Any]
 
@@ -79,7 +85,8 @@ class Packer:
         rows: list[tuple[Any, ...]] = []
         unfinished: list[int] = []
         for variation in group.variations:
-            variations.append({"values": variation.values, **self.variation(variation.source, self.few(group))})
+            packed_variation = self.variation(variation.source, few=self.few(group), seeds=several_seeds(group))
+            variations.append({"values": variation.values, **packed_variation})
             if group.columns:
                 rows += rows_of(variation.values, variation.source)
                 unfinished += variation.source.unfinished.values()
@@ -87,6 +94,7 @@ class Packer:
             self.progress()
         packed: Json = {
             "name": group.name,
+            "sweep": kind_of(group.path) == "sweep.json",
             "title": group.heading,
             "columns": [{**column, "log": look.geometric(column["values"])} for column in group.columns],
             "schemes": group.variations[0].source.palette,
@@ -98,8 +106,8 @@ class Packer:
             packed["over"] = self.chart(of_rows(names, rows, packed["schemes"], unfinished))
         return packed
 
-    def variation(self, source: Source, few: bool) -> Json:
-        """The charts of one scenario, over time too if it is one of few."""
+    def variation(self, source: Source, *, few: bool, seeds: bool) -> Json:
+        """The charts of one scenario, over time too if it is one of few; `seeds`: other scenarios have other seeds."""
         packed: Json = {"labels": [], "charts": {}}
         labels = source.labels
         if len(labels) > 1 and not self.many:
@@ -114,14 +122,14 @@ class Packer:
             for of in ("fct", "slowdown"):
                 chart = charts.cdf(source, of, label=label, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
-        if not few and any(source.count(table) for table in ("queues", "rates", "pauses")):
+        if not few:
             self.note(
-                f"This page has more than {MANY} scenarios and omits queues, rates and pauses over time. Use `incast "
-                "plot`, or `incast report` on the folder of one run."
+                f"This page has more than {MANY} scenarios and omits findings, and queues, rates and pauses over time. "
+                "Use `incast plot`, or `incast report` on the folder of one run."
             )
+        packed["omitted"] = [] if few else [table for table in OVER_TIME if source.count(table)]
         makes: list[Callable[[Source], Chart]] = [charts.counters]
-        if few:
-            makes += [charts.queues, charts.rates, charts.pauses]
+        makes += [make for table, make in OVER_TIME.items() if table not in packed["omitted"]]
         if source.count("throughput"):
             makes += [few_vms if self.many else charts.vms, charts.guarantees]
         if source.count("iterations"):
@@ -133,7 +141,8 @@ class Packer:
             chart = make(source)
             packed["charts"][chart.name] = {"": self.chart(chart)}
         if few:
-            packed["findings"] = [finding.to_dict() for finding in findings_of(source)]
+            found = [finding.to_dict() for finding in findings_of(source)]
+            packed["findings"] = [each for each in found if each["kind"] != "seed" or not seeds]
         packed["fabric"] = self.fabric(source)
         packed["ends"] = {name: manifest["end_ps"] for name, manifest in source.manifests.items()}
         return packed
@@ -208,6 +217,11 @@ class Packer:
             self._places[key] = len(kept)
             kept.append(value)
         return self._places[key]
+
+
+def several_seeds(group: Group) -> bool:
+    """True if a group has scenarios with different seeds."""
+    return any(column["path"] == "seed" and len(column["values"]) > 1 for column in group.columns)
 
 
 def packed(column: Sequence[Any]) -> Json | list[Any]:

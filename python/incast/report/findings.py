@@ -11,6 +11,7 @@ from incast._echo import shell
 from incast.charts.groups import Group
 from incast.charts.source import SCENARIO
 from incast.errors import IncastError
+from incast.findings.words import bound
 from incast.report.html import element, escape
 from incast.results import Results
 
@@ -32,7 +33,7 @@ def listed(findings: Sequence[dict[str, Any]]) -> str:
     """Findings as a list."""
     if not findings:
         return element("p", NONE, "empty")
-    return f"<ul>{''.join(element('li', finding['text']) for finding in findings)}</ul>"
+    return f"<ul>{''.join(element('li', bound(finding['text'])) for finding in findings)}</ul>"
 
 
 def provenance(group: Group) -> str:

@@ -6,6 +6,8 @@ import html
 import json
 from collections.abc import Collection, Iterable, Sequence
 
+from incast.findings.words import bound
+
 MEDIUM, LONG = 24, 60
 """Characters of cells that get their width even if the table must scroll."""
 
@@ -23,8 +25,10 @@ def element(name: str, text: object, kind: str = "") -> str:
 
 def prose(text: str) -> str:
     """HTML of a text, with what is between backticks as code."""
-    parts = (escape(part) for part in text.split("`"))
-    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
+    return "".join(
+        f"<code>{escape(part)}</code>" if place % 2 else escape(bound(part))
+        for place, part in enumerate(text.split("`"))
+    )
 
 
 def details(summary: str, inner: str) -> str:

@@ -14,14 +14,15 @@ from incast.charts import look
 from incast.charts.groups import Material
 from incast.charts.over import FIGURES, spec, written
 from incast.charts.slowdown import over_seeds
+from incast.findings.words import UNIT
 from incast.report import claims, figures, findings, scenario, settings, warnings
 from incast.report.data import DIGITS, Packer
-from incast.report.html import element, escape, script
+from incast.report.html import element, escape, prose, script
 
 DRAWN = 2000
 """Lines of a fabric that are drawn (our choice): more are a blot."""
 LIBRARIES = ("vega.min.js", "vega-lite.min.js")
-SCRIPTS = ("charts.js", "fabric.js", "page.js")
+SCRIPTS = ("charts.js", "fabric.js", "links.js", "page.js")
 SECTIONS = {
     "deadlocks": ("Deadlocks", "Deadlocks"),
     "tenants": ("Tenants", "Throughput and guarantees of tenants"),
@@ -131,7 +132,7 @@ def titled(material: Material, packed: Sequence[dict[str, Any]]) -> Iterator[tup
             continue
         if name in OF_FLOWS and not has_slowdowns(material):
             continue
-        kind = {"distributions": "pair", "deadlocks": "several"}.get(name, "single")
+        kind = {"distributions": "pair", "deadlocks": "several", "tenants": "several"}.get(name, "single")
         yield name, (word, title, f'<div class="{kind}" data-charts="{name}"></div>')
     yield "scenario", ("Scenario", "Scenario", "\n".join(
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}'
@@ -170,12 +171,11 @@ def schemes_of(material: Material) -> list[str]:
 def footer(packer: Packer, material: Material) -> str:
     """Omitted data, and the version of incast."""
     lines = [
-        *packer.notes,
         f"Figures with decimals are rounded to {DIGITS} digits; the Parquet tables have full precision.",
         f"Written by incast {_core.__version__} from {', '.join(group.name for group in material.groups)}. Charts: "
         "Vega-Lite. The page needs no network.",
     ]
-    return "\n".join(element("p", line) for line in lines)
+    return "\n".join([*(f"<p>{prose(note)}</p>" for note in packer.notes), *(element("p", line) for line in lines)])
 
 
 def scripts() -> Iterator[str]:
@@ -183,7 +183,7 @@ def scripts() -> Iterator[str]:
     for name in LIBRARIES:
         yield (files("incast.report") / "vendor" / name).read_text(encoding="utf-8")
     values = {"light": json.dumps(look.LIGHT), "dark": json.dumps(look.DARK), "drawn": str(DRAWN)}
-    values |= {"ground": look.GROUND, "ink": look.INK}
+    values |= {"unit": UNIT, "ground": look.GROUND, "ink": look.INK}
     for name in SCRIPTS:
         yield filled(asset(name), values)
 

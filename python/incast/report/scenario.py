@@ -9,9 +9,10 @@ from typing import Any
 
 from incast._quantity import picoseconds, size_bytes
 from incast.charts import look
-from incast.charts.groups import Group
+from incast.charts.groups import Group, conditions
 from incast.charts.source import Source, scenario_file
 from incast.errors import IncastError
+from incast.findings.words import share
 from incast.report.html import details, element, escape, table
 from incast.report.units import spaced
 from incast.results import Results
@@ -36,22 +37,26 @@ def section(group: Group) -> str:
     else:
         parts += (element("p", line, "note bad") for line in input_changed(source, summaries[0]))
         header = ["label", "flows", "payload", "first start", "last start", "load of host links"]
-        of_flows = table(header, flows(summaries[0]), "Flows", numbers=(1, 2, 3, 4, 5))
+        header, rows = without_empty_end(header, list(flows(summaries[0])))
+        of_flows = table(header, rows, "Flows", numbers=(1, 2, 3, 4, 5))
         parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "Fabric")}{of_flows}</div>')
         if summaries[0].get("vms"):
             parts.append(table(["tenant", "VMs", "guarantee", "placement"], tenants(summaries[0]), "Tenants"))
             parts += (element("p", line, "note") for line in admission(summaries[0]))
         parts += (element("p", f"Synthetic traffic: {line}.", "note") for line in summaries[0]["synthetic"])
     header = ["scheme", "control", "end", "simulated time", "CPU time", "packet-hops", "ECN", "network"]
-    rows = list(schemes(source, summaries))
-    if not any(row[-1] for row in rows):
-        header, rows = header[:-1], [row[:-1] for row in rows]
+    header, rows = without_empty_end(header, list(schemes(source, summaries)))
     parts.append(table(header, rows, "Schemes", numbers=(3, 4, 5)))
     if group.missing:
         parts.append(without_results(group.missing))
     text = escape(toml.decode("utf-8", "replace"))
     parts.append(details("Scenario file with all defaults", f"<pre tabindex='0'><code>{text}</code></pre>"))
     return "\n".join(parts)
+
+
+def without_empty_end(header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """A table without its last column if that is empty."""
+    return (header, rows) if any(row[-1] for row in rows) else (header[:-1], [row[:-1] for row in rows])
 
 
 def summary_of(results: Results) -> dict[str, Any]:
@@ -78,8 +83,9 @@ def varied(group: Group) -> str:
         [column["name"], column["path"] or "several fields", ", ".join(str(value) for value in column["values"])]
         for column in group.columns
     ]
+    first = dict(zip((column["name"] for column in group.columns), group.variations[0].values, strict=True))
     return table(["column", "field of the scenario", "values"], rows, "Varied parameters") + element(
-        "p", "The details below are of the first scenario.", "note"
+        "p", f"The details below are of {conditions(first)}.", "note"
     )
 
 
@@ -95,12 +101,17 @@ def fabric(summary: dict[str, Any]) -> Iterator[list[str]]:
     yield ["nodes", f"{hosts}, {switches:,} {'switch' if switches == 1 else 'switches'}"]
     for tier in found["tiers"]:
         yield [f"tier {tier['tier']}", tier_text(tier)]
-    links = ", ".join(f"{link['links']:,} of {link['rate']} and {link['delay']}" for link in found["links"])
-    yield ["links", spaced(links)]
+    yield ["links", ", ".join(map(links_text, found["links"]))]
     rtt = f"{found['max_base_rtt']}; largest bandwidth-delay product {found['max_bdp']}"
     yield ["longest base RTT", spaced(rtt)]
     if found["bisection"]:
         yield ["bisection", f"{spaced(found['bisection'])} each way"]
+
+
+def links_text(link: dict[str, Any]) -> str:
+    """Number of links, with their rate and delay."""
+    delay = f"{spaced(link['delay'])} delay" if picoseconds(link["delay"]) else "no delay"
+    return f"{link['links']:,} with {spaced(link['rate'])} and {delay}"
 
 
 def tenants(summary: dict[str, Any]) -> Iterator[list[str]]:
@@ -139,7 +150,7 @@ def tier_text(tier: dict[str, Any]) -> str:
 def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
     """Figures of each label."""
     for label in summary["labels"]:
-        load = "" if label["load"] is None else f"{label['load']:.1%}"
+        load = "" if label["load"] is None else share(label["load"])
         starts = [look.time(picoseconds(str(label[which])) or 0) for which in ("first", "last")]
         if label["waiting"]:
             starts[1] = "after other flows"

@@ -16,7 +16,9 @@ TOLERANCE = 0.05
 FIELDS = (
     Given("scheme", "name", None, "scheme"),
     Given("vms", "i64", None, "VMs with a guarantee and traffic to receive"),
-    Given("below", "i64", None, f"VMs that received less than {1 - TOLERANCE:.0%} of the guaranteed throughput"),
+    Given(
+        "below", "i64", None, f"VMs that received less than {100 - 100 * TOLERANCE:g} % of the guaranteed throughput"
+    ),
     Given("least", "f64", None, "lowest received throughput / guaranteed throughput of a VM"),
     Given("wire_bps", "f64", "bit/s", "throughput of all pairs between servers, including headers and interframe gaps"),
     Given("utilisation", "f64", None, "wire_bps / work-conserving optimum (max-min on the links)"),

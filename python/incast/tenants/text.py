@@ -31,7 +31,7 @@ def text(results: Results) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_line(row, widths) for row in rows]
     about = (
-        f"VMs: with a guarantee and traffic to receive; below: received less than {1 - TOLERANCE:.0%} of it;",
+        f"VMs: with a guarantee and traffic to receive; below: received less than {100 - 100 * TOLERANCE:g} % of it;",
         "least: lowest received / guaranteed; throughput: between servers; of optimum: / work-conserving optimum;",
         f"messages: between hypervisors, / throughput. {_part(results)}",
     )

@@ -48,8 +48,8 @@ def part(source: Source) -> str:
     rows = source.rows(f"{SPAN} select first / last, intervals from span", {"skip": SKIP})
     shares = sorted(share for share, _ in rows)
     if any(shares):
-        skipped = dict.fromkeys(f"{share:.0%}" for share in (shares[0], shares[-1]))
+        skipped = dict.fromkeys(f"{100 * share:.0f} %" for share in (shares[0], shares[-1]))
         return f"Without the first {' to '.join(skipped)} of the run."
     one = all(intervals == 1 for _, intervals in rows)
-    why = "it is one interval" if one else f"no interval starts after its first {SKIP:.0%}"
+    why = "it is one interval" if one else f"no interval starts after its first {100 * SKIP:g} %"
     return f"Whole run, as {why}; a shorter measure.sample_every skips the start."

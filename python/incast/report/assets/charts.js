@@ -51,6 +51,9 @@ function entryWidth({ scale, legend }) {
   return Math.max(150, 36 + Math.min(240, 7 * longest * (legend.labelExpr ? 2 : 1)));
 }
 
+/** Least width of a panel in pixels, and most times that a chart is drawn to find its width. */
+const LEAST = 120, TRIES = 3;
+
 /** The specification for a width: panels in as many columns as fit, one chart as wide as there is. */
 function fitted(spec, width, inner) {
   const panels = spec.facet;
@@ -83,12 +86,13 @@ async function viewOf(spec, rows, container, available) {
     return [view, columns, given, svg ? svg.getBoundingClientRect().width : 0];
   };
   let [view, columns, given, drawn] = await make(null);
-  // Axes take what they take: once more with what they leave.
-  const spare = (width - drawn) / columns;
-  if (Math.abs(spare) > 3) {
+  // Axes take what they take: again with what they leave, which depends on the labels that fit.
+  let spare = (width - drawn) / columns;
+  for (let tries = 0; tries < TRIES && (tries ? drawn > width + 1 : Math.abs(spare) > 3) && given > LEAST; tries++) {
     view.finalize();
     container.replaceChildren();
-    [view] = await make(Math.max(120, Math.floor(given + spare - 1)));
+    [view, columns, given, drawn] = await make(Math.max(LEAST, Math.floor(given + spare - 1)));
+    spare = (width - drawn) / columns;
   }
   return view;
 }

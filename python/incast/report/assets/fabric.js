@@ -154,8 +154,7 @@ function drawFabric(container, packed, fabric, choice, announce) {
   const width = Math.max(280, container.clientWidth);
   const pairs = pairsOf(fabric, figures, choice.measure);
   const layout = layoutOf(fabric, pairs, width);
-  const all = Object.values(packed.schemes).map((each) => each[choice.measure]);
-  const most = niceTop(all.reduce((top, values) => values.reduce((a, b) => Math.max(a, b), top), 0));
+  const most = niceTop(Math.max(...highestOf(choice.scale === "all" ? packed : { schemes: { [choice.scheme]: figures } }, choice.measure).map(([, value]) => value)));
   const ramp = RAMPS[choice.measure][isDark() ? "dark" : "light"];
   const colour = (value) => blend(ramp, most ? value / most : 0);
   const svg = svgElement("svg", {

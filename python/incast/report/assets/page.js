@@ -6,7 +6,9 @@ const SECTIONS = { deadlocks: ["closing"], tenants: ["vms", "guarantees"], itera
 const LABELLED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
 const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;
-const state = { group: 0, values: [], label: "", seeds: false, fabric: { scheme: null, measure: null, way: "both" }, over: {} };
+const NO_RUN = "No run of this sweep has these values.";
+const OMITTED = "Omitted from this page; see the notes at its end.";
+const state = { group: 0, values: [], label: "", seeds: false, fabric: { scheme: null, measure: null, way: "both", scale: "all" }, over: {} };
 
 /** What is drawn, by the name of its chart. */
 const VIEWS = new Map();
@@ -25,9 +27,14 @@ function make(name, attributes = {}, ...inner) {
   return made;
 }
 
+/** A text in which no line begins with a unit. */
+function bound(text) {
+  return text.replace(/{{unit}}/g, "\u00a0");
+}
+
 /** A text, with what is between backticks as code. */
 function prose(text) {
-  return text.split("`").map((part, place) => place % 2 ? make("code", {}, part) : part);
+  return text.split("`").map((part, place) => place % 2 ? make("code", {}, part) : bound(part));
 }
 
 function slug(text) {
@@ -67,7 +74,7 @@ function showChoices() {
   const form = document.getElementById("choices");
   form.replaceChildren();
   if (DATA.groups.length > 1) {
-    form.append(selectOf(DATA.groups.some((each) => each.columns.length) ? "sweep" : "results",
+    form.append(selectOf(DATA.groups.every((each) => each.sweep) ? "sweep" : "folder",
       DATA.groups.map((each, place) => [String(place), each.title === each.name ? each.name : `${each.name}: ${each.title}`]), String(state.group),
       (value) => { state.group = Number(value); start(); }));
   }
@@ -168,18 +175,33 @@ function seedSlowdown(charts) {
 }
 
 /** The cycles of deadlocks on their fabric. The pictures are the page's own, not anybody's input. */
-function showCycles(container, cycles) {
+function showCycles(container, { cycles, findings }) {
   for (const { title, lines, svg } of cycles) {
-    const figure = make("figure", { class: "cycle" }, make("h3", {}, title), ...lines.map((line) => make("p", { class: "about" }, line)));
+    const name = `Cycle under ${title}`;
+    const head = make("div", { class: "head" }, make("h3", {}, name));
+    // Findings have the times of the deadlock.
+    const figure = make("figure", { class: "cycle" }, head, ...(findings ? [] : lines.map((line) => make("p", { class: "about" }, line))));
     if (svg) {
-      const box = make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": `The cycle under ${title}` });
+      const box = make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": name });
       box.innerHTML = svg;
-      const saves = make("div", { class: "saves", role: "group", "aria-label": `Save: the cycle under ${title}` });
-      button(saves, "SVG", `the cycle under ${title}`, () => download(`${fileName("cycle")}-${slug(title)}.svg`, new Blob([svg], { type: "image/svg+xml" })));
-      figure.append(box, saves);
+      const saves = make("div", { class: "saves", role: "group", "aria-label": `Save: ${name}` });
+      button(saves, "SVG", name, () => download(`${fileName("cycle")}-${slug(title)}.svg`, new Blob([svg], { type: "image/svg+xml" })));
+      head.append(saves);
+      figure.append(box);
     }
     container.append(figure);
   }
+}
+
+/** Shows or hides a section with its link: other folders of the page may have what this one lacks. */
+function showWhole(name, whole) {
+  document.getElementById(name).hidden = !whole;
+  document.querySelector(`nav a[href="#${name}"]`).hidden = !whole;
+}
+
+/** A description of a chart, with the seed if all seeds are chosen but the chart has one. */
+function ofSeed(about) {
+  return state.seeds ? `${about} Seed ${state.values[seedColumn()]}.` : about;
 }
 
 async function showSection(name) {
@@ -188,15 +210,19 @@ async function showSection(name) {
   container.style.minHeight = `${container.offsetHeight}px`;
   container.replaceChildren();
   const chosen = variation();
+  showWhole(name, !chosen || SECTIONS[name].some((key) => chosen.charts[key] || chosen.omitted.includes(key)));
   if (!chosen) {
-    container.append(make("p", { class: "empty" }, "No run of this sweep has these values."));
+    container.append(make("p", { class: "empty" }, NO_RUN));
     return;
   }
-  if (name === "deadlocks") showCycles(container, chosen.cycles);
+  if (name === "deadlocks") {
+    container.classList.toggle("single", !chosen.cycles.length);
+    showCycles(container, chosen);
+  }
   for (const key of SECTIONS[name]) {
     const byLabel = chosen.charts[key];
     if (!byLabel) {
-      container.append(make("p", { class: "empty" }, "Omitted from this page; see the notes at its end."));
+      if (chosen.omitted.includes(key)) container.append(make("p", { class: "empty" }, OMITTED));
       continue;
     }
     const label = LABELLED.has(key) ? state.label : "";
@@ -207,8 +233,7 @@ async function showSection(name) {
       const pooled = seedSlowdown(mates);
       await showChart(container, pooled.chart, key, pooled.spec, pooled.rows);
     } else {
-      const about = state.seeds ? `${chart.about} Seed ${state.values[seedColumn()]}.` : chart.about;
-      await showChart(container, { ...chart, about }, key, DATA.specs[chart.spec], unpacked(chart));
+      await showChart(container, { ...chart, about: ofSeed(chart.about) }, key, DATA.specs[chart.spec], unpacked(chart));
     }
   }
   container.style.minHeight = "";
@@ -221,8 +246,8 @@ function showFindings() {
   if (!container) return;
   const chosen = variation();
   const found = chosen?.findings ?? [];
-  const why = !chosen ? "No run of this sweep has these values." : chosen.findings ? "No rule found anything to report." : "Omitted from this page; see the notes at its end.";
-  container.replaceChildren(found.length ? make("ul", {}, ...found.map((finding) => make("li", {}, finding.text))) : make("p", { class: "empty" }, why));
+  const why = !chosen ? NO_RUN : chosen.findings ? "No rule found anything to report." : OMITTED;
+  container.replaceChildren(found.length ? make("ul", {}, ...found.map((finding) => make("li", {}, bound(finding.text)))) : make("p", { class: "empty" }, why));
   if (chosen && state.seeds) container.append(make("p", { class: "note" }, `Findings of seed ${state.values[seedColumn()]}.`));
 }
 
@@ -236,6 +261,7 @@ function figureText(value, unit) {
 }
 
 function scaled(value, steps, last) {
+  if (value === 0) return "0";
   for (const [unit, factor] of steps) if (Math.abs(value) >= factor) return `${Number((value / factor).toPrecision(4))} ${unit}`;
   return `${value} ${last}`;
 }
@@ -257,103 +283,17 @@ function showCounters() {
     if (!byCounter.has(row.counter)) byCounter.set(row.counter, { unit: row.unit, values: {} });
     byCounter.get(row.counter).values[row.scheme] = row.value;
   }
-  const { figure, saves, plot } = figureOf(chart, null, "counters");
+  const { figure, saves, plot } = figureOf({ ...chart, about: ofSeed(chart.about) }, null, "counters");
   plot.removeAttribute("role");
   plot.className = "scrolls";
   plot.tabIndex = 0;
   plot.setAttribute("role", "region");
   const head = make("tr", {}, make("th", { scope: "col" }, ""), ...schemes.map((scheme) => make("th", { scope: "col", class: "number" }, scheme)));
-  const body = [...byCounter].map(([counter, { unit, values }]) =>
+  const body = [...byCounter].filter(([, { values }]) => Object.values(values).some((value) => value !== null)).map(([counter, { unit, values }]) =>
     make("tr", {}, make("th", { scope: "row" }, counter), ...schemes.map((scheme) => make("td", { class: "number" }, figureText(values[scheme], unit)))));
   plot.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
   button(saves, "CSV", chart.title, () => download(`${fileName("counters")}.csv`, new Blob([csvOf(chart.names, rows)], { type: "text/csv" })));
   container.append(figure);
-}
-
-// The fabric
-
-function showFabric() {
-  const container = document.querySelector('[data-charts="fabric"]');
-  container.replaceChildren();
-  const chosen = variation();
-  const packed = chosen?.fabric;
-  if (!packed) {
-    container.append(make("p", { class: "empty" }, chosen ? "Omitted from this page; see the notes at its end." : "No run of this sweep has these values."));
-    return;
-  }
-  const fabric = DATA.fabrics[packed.of];
-  const choice = state.fabric;
-  const schemes = Object.keys(packed.schemes);
-  if (!schemes.includes(choice.scheme)) choice.scheme = schemes[0];
-  if (!choice.chosen) choice.measure = tellingMeasure(packed);
-  const chart = { title: "Fabric", about: packed.about, leftOut: packed.leftOut };
-  const { figure, saves, plot } = figureOf(chart, null, "fabric");
-  plot.setAttribute("role", "group");
-  const redraw = (change) => { Object.assign(choice, change); paint(); };
-  const controls = make("div", { class: "controls" },
-    selectOf("scheme", schemes.map((scheme) => [scheme, scheme]), choice.scheme, (scheme) => redraw({ scheme })),
-    selectOf("colour", Object.entries(MEASURES), choice.measure, (measure) => redraw({ measure, chosen: true })),
-    selectOf("direction", Object.entries(WAYS), choice.way, (way) => redraw({ way })));
-  const legend = make("div", { class: "legend" });
-  const said = make("p", { class: "chosen", "aria-live": "polite" });
-  const left = make("p", { class: "left-out" });
-  const busiest = make("div", {});
-  plot.before(controls, legend);
-  plot.after(said, left, busiest);
-  container.append(figure);
-  let svg = null;
-  const paint = () => {
-    const drawn = drawFabric(plot, packed, fabric, choice, (text) => { said.textContent = text; });
-    svg = drawn.svg;
-    legend.replaceChildren(legendOf(drawn));
-    left.textContent = drawn.left > 0 ? `The ${DRAWN.toLocaleString("en")} links with the highest values are drawn, ${drawn.left.toLocaleString("en")} others are not; the CSV file has all links.` : "";
-    busiest.replaceChildren(busiestLinks(packed, fabric, choice));
-  };
-  paint();
-  const text = () => new XMLSerializer().serializeToString(svg);
-  const name = () => fileName(`fabric-${slug(choice.scheme)}`);
-  button(saves, "SVG", chart.title, () => download(`${name()}.svg`, new Blob([text()], { type: "image/svg+xml" })));
-  button(saves, "PNG", chart.title, async () => download(`${name()}.png`, await pngOf(text())));
-  button(saves, "CSV", chart.title, () => download(`${fileName("fabric")}.csv`, new Blob([csvOf(LINK_NAMES, linkRows(packed, fabric))], { type: "text/csv" })));
-}
-
-/** The measure that matters in these runs: pauses above 1 % of the time, else drops, else utilisation. */
-function tellingMeasure(packed) {
-  const most = (measure) => Object.values(packed.schemes).reduce((top, figures) => figures[measure].reduce((a, b) => Math.max(a, b), top), 0);
-  if (most("paused_share") > 0.01) return "paused_share";
-  return most("drops") > 0 ? "drops" : "utilisation";
-}
-
-const LINK_NAMES = ["scheme", "port", "node_name", "peer_name", "tier", "peer_tier", "rate_bps", "utilisation", "paused_share", "marks", "drops", "peak_queue_bytes"];
-
-function linkRows(packed, fabric) {
-  return Object.entries(packed.schemes).flatMap(([scheme, figures]) => fabric.from.map((from, place) => ({
-    scheme, port: fabric.port[place], node_name: fabric.nodes[from], peer_name: fabric.nodes[fabric.to[place]], tier: fabric.tiers[from],
-    peer_tier: fabric.tiers[fabric.to[place]], rate_bps: fabric.rate[place],
-    ...Object.fromEntries(Object.keys(figures).map((name) => [name, figures[name][place]])),
-  })));
-}
-
-function legendOf({ most, ramp }) {
-  if (!most) return make("p", { class: "note" }, `The ${MEASURES[state.fabric.measure]} of all links is 0.`);
-  const svg = svgElement("svg", { width: 250, height: 30, role: "img", "aria-label": `Colours from 0 to ${shown(state.fabric.measure, most)}` });
-  const steps = 60;
-  for (let step = 0; step < steps; step++) svg.append(svgElement("rect", { x: 4 + step * 4, y: 2, width: 4.2, height: 9, fill: blend(ramp, step / (steps - 1)) }));
-  [0, 0.5, 1].forEach((share, place) => svg.append(svgElement("text", { x: 4 + share * 240, y: 25, "font-size": 11, fill: css("--quiet"), "text-anchor": ["start", "middle", "end"][place] }, shown(state.fabric.measure, share * most))));
-  return svg;
-}
-
-function busiestLinks(packed, fabric, choice) {
-  const figures = packed.schemes[choice.scheme];
-  const order = fabric.from.map((_, place) => place).sort((a, b) => figures[choice.measure][b] - figures[choice.measure][a] || a - b).slice(0, 8);
-  const head = ["from", "to", "rate", "utilisation", "time paused", "ECN marks", "drops", "longest queue"].map((name, place) => make("th", { scope: "col", ...(place > 1 ? { class: "number" } : {}) }, name));
-  const body = order.map((place) => {
-    const cells = [rateText(fabric.rate[place]), percent(figures.utilisation[place]), percent(figures.paused_share[place]), figures.marks[place].toLocaleString("en"), figures.drops[place].toLocaleString("en"), bytesText(figures.peak_queue_bytes[place])];
-    return make("tr", {}, make("th", { scope: "row" }, fabric.nodes[fabric.from[place]]), make("td", {}, fabric.nodes[fabric.to[place]]), ...cells.map((cell) => make("td", { class: "number" }, cell)));
-  });
-  const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
-  const title = `Links with ${choice.measure === "drops" ? "the most" : "the highest"} ${MEASURES[choice.measure]}, ${choice.scheme}`;
-  return make("div", {}, make("h4", { class: "caption" }, title), make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": title }, table));
 }
 
 // Figures of a study
@@ -380,7 +320,7 @@ async function showOver() {
   if (!container) return;
   container.replaceChildren();
   const over = group().over;
-  container.closest("section").hidden = !over;
+  showWhole("over", over);
   if (!over) return;
   const rows = unpacked(over);
   const seed = seedColumn();
