@@ -349,6 +349,30 @@ def test_values_of_like_ratios_have_ticks_of_their_own(tmp_path: Path) -> None:
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0.0625", "0.125", "1"]
 
 
+def test_quantities_are_numbers_in_order() -> None:
+    rows = [
+        (buffer, "HPCC", *[value] * len(FIGURES)) for buffer, value in (("30MB", 3.0), ("300kB", 1.0), ("3MB", 2.0))
+    ]
+    (axes,) = plot.draw(of_rows(["buffer"], rows, (), ()), x="buffer").axes
+    assert axes.get_xscale() == "log"
+    (line,) = axes.lines[:1]
+    assert np.asarray(line.get_xdata()).tolist() == [3e5, 3e6, 3e7]
+    assert np.asarray(line.get_ydata()).tolist() == [1, 2, 3]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["300 kB", "3 MB", "30 MB"]
+    # Without a number, values are names in the order of the sweep.
+    for names in (["none", "300kB"], ["2us", "300kB"], [True, False]):
+        rows = [(name, "HPCC", *[1.0] * len(FIGURES)) for name in names]
+        (axes,) = plot.draw(of_rows(["mixed"], rows, (), ()), x="mixed").axes
+        assert [label.get_text() for label in axes.get_xticklabels()] == [str(name) for name in names]
+
+
+def test_a_share_is_1_at_most() -> None:
+    rows = [(load, "HPCC", *[share] * len(FIGURES)) for load, share in ((0.2, 1.0), (0.5, 0.4))]
+    for of, top in (("completed_share", 1), ("paused_share", 1), ("slowdown_p99", 1.03)):
+        (axes,) = plot.draw(of_rows(["load"], rows, (), ()), x="load", of=of).axes
+        assert axes.get_ylim() == pytest.approx((0.37, top))
+
+
 def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
     for wrong, said in (
         (["queues"], "measure.sample_every"),

@@ -22,7 +22,7 @@ from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
-from incast.charts.over import FIGURES, written
+from incast.charts.over import FIGURES, Along, along, written
 from incast.charts.slowdown import PERCENTILES, labels
 from incast.plot_text import (
     NARROW,
@@ -412,29 +412,52 @@ def _over(
 ) -> None:
     """Means with their range over the values of one column."""
     axes = figure.subplots()
+    numbers = along(dict.fromkeys(row[x] for row in rows))
     for scheme, mine in by(rows, "scheme"):
         points = {value: [row[of] for row in found if row[of] is not None] for value, found in by(mine, x)}
-        points = {value: found for value, found in points.items() if found}
-        if all(isinstance(value, (int, float)) for value in points):
-            points = dict(sorted(points.items()))
+        # Without a number, a value has its name as place.
+        placed = {numbers.places.get(value, str(value)): found for value, found in points.items() if found}
+        points = dict(sorted(placed.items())) if numbers.places else placed
         means = [sum(found) / len(found) for found in points.values()]
         below = [mean - min(found) for mean, found in zip(means, points.values(), strict=True)]
         above = [max(found) - mean for mean, found in zip(means, points.values(), strict=True)]
-        numeric = all(isinstance(value, (int, float)) for value in points)
-        places = list(points) if numeric else [str(value) for value in points]
-        axes.errorbar(places, means, (below, above), label=scheme, markersize=4, capsize=2, **styles[scheme])
-    values = list(dict.fromkeys(row[x] for row in rows))
-    if look.geometric(values):
-        axes.set_xscale("log")
-        ticks = sorted(values) if len(values) <= FEW_VALUES else look.log_ticks(values)
-        axes.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
-        axes.minorticks_off()
-    elif 1 < len(values) <= FEW_VALUES and all(isinstance(value, (int, float)) for value in values):
-        axes.set_xticks(sorted(values), labels=[f"{value:g}" for value in sorted(values)])
+        # A value at the end of the axis is drawn whole.
+        axes.errorbar(list(points), means, (below, above), label=scheme, markersize=4, capsize=2, clip_on=False,
+                      **styles[scheme])  # fmt: skip
+    _values(axes, numbers)
     axes.set(xlabel=x, ylabel=FIGURES[of])
+    if of.endswith("_share"):
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(low, 0), min(high, 1))
     write = written(of)[1]
     axes.yaxis.set_major_formatter(lambda value, _: write(value))
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
+
+
+def _values(axes: Axes, numbers: Along) -> None:
+    """A horizontal axis of the values of a varied column; few of them have a tick each."""
+    values = sorted(numbers.places.values())
+    few = len(values) <= FEW_VALUES
+    if log := look.geometric(values):
+        axes.set_xscale("log")
+    if numbers.places:
+        axes.xaxis.set_major_formatter(lambda value, _: numbers.write(value))
+    if log or (few and len(values) > 1):
+        axes.set_xticks(values if few else look.log_ticks(values))
+        axes.minorticks_off()
+
+
+def spaced(bins: Sequence[int], most: int) -> list[int]:
+    """The last bin, and those before it whose labels have space on an axis with space for `most`.
+
+    Bins without flows are missing, so distances between neighbours differ.
+    """
+    least = MARGINS * (bins[-1] - bins[0]) / most
+    shown: list[int] = []
+    for bin_ in reversed(bins):
+        if not shown or shown[-1] - bin_ >= least:
+            shown.append(bin_)
+    return shown[::-1]
 
 
 def by(rows: Sequence[Row], name: str) -> Iterator[tuple[Any, list[Row]]]:
