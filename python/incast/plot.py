@@ -120,17 +120,19 @@ def draw(
             figsize=(inches, inches_of("height", height, sum(heights))), layout="constrained"
         )
         places = figure.subfigures(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0] if below else [figure]
+        styles = scheme_styles(chart)
         for part, mine, place in zip(parts, rows, places, strict=True):
             make = DRAWN[part.name][0]
             given = options if part is chart else {}
-            make(place, mine, scheme_styles(chart), **given, **({"named": True} if below else {}))
+            make(place, mine, styles, **given, **({"named": True} if below else {}))
             _events(place, part)
         handles: dict[str, Any] = {}
         for axes in figure.axes:
             handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
             axes.spines[["top", "right"]].set_visible(False)
         if handles:
-            add_legend(figure, handles)
+            # Matplotlib lists lines before bars.
+            add_legend(figure, dict(sorted(handles.items(), key=lambda item: item[0] not in styles)))
         if title:
             add_title(figure, title)
         fit_labels(figure)
@@ -138,12 +140,13 @@ def draw(
 
 
 def _events(figure: Figure, chart: Chart) -> None:
-    """A dotted line for each event, in the panel that has its name as title."""
+    """A dotted line for each event, in the panel that has its name as title; the legend names the kinds of events."""
+    kinds = f"events: {', '.join(dict.fromkeys(event['what'] for event in chart.events))}"
     for axes in figure.axes:
         panel = axes.get_title(loc="left")
         for event in chart.events:
             if panel in event.values():
-                axes.axvline(event["event_ps"], color=COLOUR, linestyle=":", linewidth=0.9)
+                axes.axvline(event["event_ps"], color=COLOUR, linestyle=":", linewidth=0.9, label=kinds)
 
 
 MANY = 500
@@ -297,7 +300,7 @@ def _iterations(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
             style = {"color": styles[scheme]["color"], "linewidth": 0}
             axes.bar(at, communication, width, label=scheme, **style)
             axes.bar(at, compute, width, bottom=communication, alpha=FADED, **style)
-        axes.plot([], [], color="#888888", alpha=FADED, linewidth=6, label="compute")
+        axes.plot([], [], color=COLOUR, alpha=FADED, linewidth=6, label=f"lighter: {PARTS['compute_ps']}")
         every = -(-len(numbers) // 10)
         axes.set_xticks(range(0, len(numbers), every), numbers[::every])
         axes.set_title(who, loc="left", fontsize="medium")
@@ -365,7 +368,7 @@ def _closing(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) 
                 span = [(row["start_ps"], row["end_ps"] - row["start_ps"])]
                 axes.broken_barh(span, (links.index(row["link"]) - 0.35, 0.7), color=colours[part], linewidth=0)
             axes.plot([], [], color=colours[part], linewidth=6, label=part)
-        axes.axvline(mine[0]["closed_ps"], color="#1b2126", linestyle="--", linewidth=1)
+        axes.axvline(mine[0]["closed_ps"], color=look.INK, linestyle="--", linewidth=1, label="the cycle closes")
         axes.set_yticks(range(len(links)), links, fontsize=LEAST)
         axes.set_ylim(len(links) - 0.4, -0.6)
         axes.set_title(scheme, loc="left", fontsize="medium")
@@ -381,7 +384,7 @@ def _vms(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]])
             axes.plot([row["time_ps"] for row in mine], [row["wire_bps"] for row in mine], label=scheme, linewidth=1,
                       **style)  # fmt: skip
         if of_vm[0]["guarantee_bps"]:
-            axes.axhline(of_vm[0]["guarantee_bps"], color="#888888", linestyle="--", linewidth=0.8)
+            axes.axhline(of_vm[0]["guarantee_bps"], color=COLOUR, linestyle="--", linewidth=0.8, label="guarantee")
         axes.set_title(who, loc="left", fontsize="medium")
         axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
         axes.set_ylabel("received")
@@ -396,13 +399,13 @@ def _guarantees(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
         style = {name: value for name, value in styles[scheme].items() if name != "marker"}
         values = [row["satisfaction"] for row in mine]
         axes.step([0, *(row["share"] for row in mine)], [values[0], *values], where="pre", label=scheme, **style)
-    axes.axhline(1, color="#888888", linestyle="--", linewidth=0.8)
+    axes.axhline(1, color=COLOUR, linestyle="--", linewidth=0.8)
     axes.set_yscale("symlog", linthresh=0.1)
     ticks = [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
     most = max(row["satisfaction"] for row in rows)
     axes.set_yticks([tick for tick in ticks if tick <= max(1, 2 * most)], minor=False)
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     axes.set(xlim=(0, 1), ylabel="received / guaranteed", xlabel="share of VMs")
     axes.grid(which="major", linewidth=0.4, alpha=0.5)
 
