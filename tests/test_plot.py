@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,28 @@ def test_titles_and_ticks_of_slowdowns_do_not_overlap(
         # Lines of text slanted by 40 degrees.
         height_px = plot_text.SMALL / 72 * figure.dpi
         assert (right - left) * math.sin(math.radians(40)) >= height_px
+
+
+def test_ticks_of_bins_that_lie_unevenly_do_not_overlap(sampled: incast.Results) -> None:
+    """Most flows of one size leave bins without flows."""
+    chart = charts.slowdown(charts.Source([sampled]), label="poisson")
+    place = [field.name for field in chart.fields].index("bin")
+    figure = plot.draw(replace(chart, rows=[row for row in chart.rows if row[place] in (0, 17, 18, 19)]), width=3.3)
+    assert [axes.get_xticks().tolist() for axes in figure.axes] == 3 * [[0, 19]]
+    # Of 20 bins, each is 19 / 8 * 1.1 = 2.6 bins from the next, so 3.
+    assert plot.spaced(range(20), 8) == [1, 4, 7, 10, 13, 16, 19]
+
+
+@pytest.mark.parametrize("width", [2, 2.5, 3, 6])
+def test_times_do_not_overlap(width: float, sampled: incast.Results) -> None:
+    chart = charts.queues(charts.Source([sampled]), ports=1)
+    place = [field.name for field in chart.fields].index("time_ps")
+    late = [(*row[:place], row[place] // 1000 + 6_649_900_000, *row[place + 1 :]) for row in chart.rows]
+    (axes,) = (figure := plot.draw(replace(chart, rows=late), width=width)).axes
+    figure.canvas.draw()
+    extents = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert len(extents) >= 2
+    assert all(left.x1 < right.x0 for left, right in pairwise(extents))
 
 
 def test_a_picture_that_is_too_small_is_refused(results: Path, command: Command, tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ FEW_VALUES = 12
 """Most values of a sweep that each have a tick on a logarithmic axis (our choice)."""
 TICKS = 8
 """Most ticks of an axis of flow sizes (our choice)."""
+MARGINS = 1.1
+"""Length of an axis as a multiple of its data's, with matplotlib's margins."""
 STACKED = 1.6
 """Inches of each of several panels below each other on a narrow page (our choice)."""
 STACKED_LEAST = 0.8
@@ -245,8 +247,7 @@ def _slowdown(
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
             ticks = ticks_of[label]
-            every = -(-len(ticks) // most)
-            shown = list(ticks)[every - 1 :: every]
+            shown = spaced(list(ticks), most)
             axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=SLANT, ha="right")
             axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
         for axes in of_percentiles if stacked else of_percentiles[:1]:
@@ -363,7 +364,7 @@ def _closing(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) 
     colours = dict(zip((ON_CYCLE, BEHIND, PASSING), COLOURS, strict=True))
     for axes, (scheme, mine) in zip(_column(figure, len(panels)), panels, strict=True):
         links = list(dict.fromkeys(row["link"] for row in mine))
-        for part, bars in by(sorted(mine, key=lambda row: str(row["part"])), "part"):
+        for part, bars in by(sorted(mine, key=lambda row: list(colours).index(row["part"])), "part"):
             for row in bars:
                 span = [(row["start_ps"], row["end_ps"] - row["start_ps"])]
                 axes.broken_barh(span, (links.index(row["link"]) - 0.35, 0.7), color=colours[part], linewidth=0)
