@@ -201,13 +201,15 @@ def shown_name(scheme: str) -> str:
 
 def styles_of(schemes: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Colours, markers and lines of names in this order."""
+    return {scheme: style_at(place) for place, scheme in enumerate(schemes)}
+
+
+def style_at(place: int) -> dict[str, Any]:
+    """Colour, marker and line of the name at this place."""
     return {
-        scheme: {
-            "color": look.LIGHT[number % len(look.LIGHT)],
-            "marker": list(MARKERS.values())[number % len(MARKERS)],
-            "linestyle": DASHES[number // len(look.LIGHT) % len(DASHES)],
-        }
-        for number, scheme in enumerate(schemes)
+        "color": look.LIGHT[place % len(look.LIGHT)],
+        "marker": list(MARKERS.values())[place % len(MARKERS)],
+        "linestyle": DASHES[place // len(look.LIGHT) % len(DASHES)],
     }
 
 

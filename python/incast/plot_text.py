@@ -62,12 +62,12 @@ def text_size(inches: float) -> dict[str, float]:
     return {"text.parse_math": False, **({"font.size": SMALL} if inches < NARROW else {})}
 
 
-def add_legend(figure: Figure | SubFigure, handles: dict[str, Any]) -> None:
+def add_legend(figure: Figure | SubFigure, handles: dict[str, Any], title: str | None = None) -> None:
     """A legend below the panels, in as many columns as the figure is wide enough for."""
     most = figure.bbox.width
     for columns in range(min(len(handles), COLUMNS), 0, -1):
         legend = figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=columns
+            handles.values(), handles.keys(), title=title, loc="outside lower center", frameon=False, ncols=columns
         )
         if legend.get_window_extent(_renderer(figure)).width <= most or columns == 1:
             break
