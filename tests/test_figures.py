@@ -247,7 +247,7 @@ def test_numbers_and_quantities_are_named_and_legends_of_other_columns_have_a_ti
     (part,) = picture.subfigs
     assert [axes.get_title(loc="left") for axes in part.axes] == ["senders 20", "senders 100"]
     assert {axes.get_xlabel() for axes in part.axes} == {"buffer"}
-    assert part.legends[0].get_title().get_text() == "isolation"
+    assert part.legends[0].get_title().get_text() == "isolation:"
     flows = figure_of("1", ("flow 1", "flow 2"), series="flow")
     assert plot_study.draw(flows, {}).subfigs[0].legends[0].get_title().get_text() == ""
     spec = of_study("1", chart).spec

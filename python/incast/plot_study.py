@@ -152,7 +152,8 @@ def _chart(place: SubFigure, chart: DrawnChart, colours: Mapping[Any, int], *, n
 def _of_series(chart: DrawnChart) -> str | None:
     """Title of a legend: the column of the series, unless it is that of schemes or in the names, as in `flow 1`."""
     clear = chart.series in ("scheme", chart.x) or all(chart.series in str(name) for name in chart.order)
-    return None if clear else chart.series
+    # The colon and its place at the left distinguish it from the title of the axis above.
+    return None if clear else f"{chart.series}:"
 
 
 def _axes(axes: Axes, chart: DrawnChart) -> None:

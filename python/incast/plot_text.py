@@ -66,9 +66,8 @@ def add_legend(figure: Figure | SubFigure, handles: dict[str, Any], title: str |
     """A legend below the panels, in as many columns as the figure is wide enough for."""
     most = figure.bbox.width
     for columns in range(min(len(handles), COLUMNS), 0, -1):
-        legend = figure.legend(
-            handles.values(), handles.keys(), title=title, loc="outside lower center", frameon=False, ncols=columns
-        )
+        legend = figure.legend(handles.values(), handles.keys(), title=title, alignment="left",
+                               loc="outside lower center", frameon=False, ncols=columns)  # fmt: skip
         if legend.get_window_extent(_renderer(figure)).width <= most or columns == 1:
             break
         legend.remove()
@@ -168,7 +167,7 @@ def _thin(figure: Figure, axes: Axes) -> None:
     for count in range(len(axis.get_majorticklocs()), 1, -1):
         labels = [tick.label1 for tick in axis.get_major_ticks() if tick.label1.get_visible()]
         extents = [label.get_window_extent(_renderer(figure)) for label in labels if label.get_text()]
-        gap = GAP * labels[0].get_fontsize() / 72 * figure.dpi if labels else 0
+        gap = GAP * float(labels[0].get_fontsize()) / 72 * figure.dpi if labels else 0
         if all(right.x0 - left.x1 >= gap for left, right in pairwise(extents)):
             return
         axes.locator_params(axis="x", nbins=count - 1)
