@@ -58,10 +58,11 @@ def test_every_panel_has_the_events_and_the_data_has_none(source: charts.Source)
 
 def test_a_vector_file_has_a_line_for_each_event(source: charts.Source) -> None:
     chart = charts.queues(source)
-    panels = plot.draw(chart).axes
+    figure = plot.draw(chart)
     without = plot.draw(charts.Chart(**{**vars(chart), "events": ()})).axes
-    for panel, bare in zip(panels, without, strict=True):
+    for panel, bare in zip(figure.axes, without, strict=True):
         assert len(panel.lines) == len(bare.lines) + 2
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["DCQCN", "HPCC", "events: down, up"]
 
 
 def test_of_many_events_the_first_are_marked(tmp_path: Path) -> None:

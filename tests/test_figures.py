@@ -19,8 +19,9 @@ from incast.charts import look
 from incast.charts.study import of_study
 from incast.study.description import Metric, Published, StudyChart
 from incast.study.drawing import Bar, DrawnChart, Mark, draw
-from incast.study.drawing_figures import DrawnFigure
+from incast.study.drawing_figures import DrawnFigure, Figures
 from incast.study.figures import Measured, PlannedRun
+from incast.study.series import places
 
 TINY = ROOT / "tests" / "data" / "study"
 SWITCHES = {"switches": [10, 100, 500], "seed": [1, 2]}
@@ -184,6 +185,86 @@ def test_long_headings_legends_and_titles_fit_a_figure() -> None:
     assert min(within.x0, within.y0, width - within.x1, height - within.y1) >= -0.01
     for axes in picture.axes:
         assert axes.yaxis.label.get_window_extent().height <= axes.get_window_extent().height
+
+
+def bars_of(*names: str, x: str = "p", panel: Any = None) -> tuple[Bar, ...]:
+    """A bar of height 1 for each scheme."""
+    return tuple(Bar(x=x, series=name, panel=panel, value=1, low=None, high=None, seeds=1) for name in names)
+
+
+def figure_of(id_: str, *orders: tuple[str, ...], series: str = "scheme") -> DrawnFigure:
+    """A figure with a chart for each order of series."""
+    about: dict[str, Any] = {"about": "", "unit": "", "x": "x", "series": series, "panels": None, "missing": ()}
+    charts = tuple(DrawnChart(title="a chart", bars=bars_of(*order), order=order, **about) for order in orders)
+    return DrawnFigure(id=id_, title="", source="", about="", charts=charts)
+
+
+def legends(picture: Any) -> list[dict[str, Any]]:
+    """Names of the legend of each chart, in order, with their colours."""
+    return [
+        {
+            text.get_text(): patch.get_facecolor()
+            for text, patch in zip(legend.get_texts(), legend.get_patches(), strict=True)
+        }
+        for part in picture.subfigs
+        for legend in part.legends
+    ]
+
+
+def test_a_scheme_has_one_colour_and_one_place_in_all_figures_of_a_study() -> None:
+    figures = Figures([figure_of("1", ("C",)), figure_of("2", ("B", "A", "C"), ("C", "A")), figure_of("3", ("A", "C"))])
+    everywhere = places(figures)
+    drawn_ = [legends(plot_study.draw(figure, {}, everywhere)) for figure in figures]
+    # The first order that has two schemes gives theirs.
+    assert [[list(names) for names in each] for each in drawn_] == [
+        [["C"]],
+        [["B", "A", "C"], ["A", "C"]],
+        [["A", "C"]],
+    ]
+    colours: dict[str, set[Any]] = {}
+    for names in (names for each in drawn_ for names in each):
+        for name, colour in names.items():
+            colours.setdefault(name, set()).add(colour)
+    assert [len(colours[name]) for name in "ABC"] == [1, 1, 1]
+    assert len(set.union(*colours.values())) == 3
+    assert Figures(list(figures))[1] == figures[1]
+
+
+def test_more_schemes_than_colours_differ_within_each_figure() -> None:
+    names = [f"scheme {number}" for number in range(9)]
+    figures = Figures([figure_of("1", tuple(names[:7])), figure_of("2", (names[0], *names[7:]))])
+    found = places(figures)["scheme"]
+    assert [found[name] for name in names[:7]] == [0, 1, 2, 3, 4, 5, 6]
+    assert [found[name] for name in (names[0], *names[7:])] == [0, 1, 2]
+
+
+def test_numbers_and_quantities_are_named_and_legends_of_other_columns_have_a_title() -> None:
+    about: dict[str, Any] = {"title": "a chart", "about": "", "unit": "", "missing": ()}
+    bars = (*bars_of("on", "off", x="64kB", panel="20"), *bars_of("on", "off", x="1MB", panel="100"))
+    chart = DrawnChart(x="buffer", series="isolation", panels="senders", bars=bars, order=("on", "off"), **about)
+    figure = DrawnFigure(id="1", title="", source="", about="", charts=(chart,))
+    picture = plot_study.draw(figure, {})
+    (part,) = picture.subfigs
+    assert [axes.get_title(loc="left") for axes in part.axes] == ["senders 20", "senders 100"]
+    assert {axes.get_xlabel() for axes in part.axes} == {"buffer"}
+    assert part.legends[0].get_title().get_text() == "isolation:"
+    flows = figure_of("1", ("flow 1", "flow 2"), series="flow")
+    assert plot_study.draw(flows, {}).subfigs[0].legends[0].get_title().get_text() == ""
+    spec = of_study("1", chart).spec
+    assert spec is not None
+    assert spec["facet"]["header"] == {"labelExpr": "\"senders\" + ' ' + datum.label"}
+    assert spec["spec"]["layer"][0]["encoding"]["x"]["title"] == "buffer"
+
+
+@pytest.mark.parametrize(("value", "tick"), [(1_900_000, "1,500,000"), (0.3, "0.15")])
+def test_ticks_of_values_have_no_exponents(value: float, tick: str) -> None:
+    figure = figure_of("1", ("A",))
+    (chart,) = figure.charts
+    high = replace(figure, charts=(replace(chart, bars=(replace(chart.bars[0], value=value),)),))
+    (axes,) = plot_study.draw(high, {}).axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert tick in labels
+    assert not any("e" in label for label in labels)
 
 
 def test_the_command_draws_a_figure(ran: incast.StudyResults, command: Command, tmp_path: Path) -> None:

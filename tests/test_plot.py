@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +130,15 @@ def test_nothing_that_is_drawn_lies_outside_the_page(
     if height is None:
         assert all(min(axes.get_window_extent().size) > 0.2 * figure.dpi for axes in figure.axes)
     names = {
-        "closing": [ON_CYCLE, BEHIND, PASSING],
+        "closing": [ON_CYCLE, BEHIND, PASSING, "the cycle closes"],
         "rates": [f"h{i} -> h1023" for i in range(1, 9)],
-        "iterations": [*LONG, "compute"],
+        "iterations": [*LONG, "lighter: compute"],
+        "vms": [*LONG, "guarantee"],
     }
     if kind != "pauses":
-        assert len(figure.legends[0].get_texts()) == len(names.get(kind, LONG))
+        shown = [text.get_text() for text in figure.legends[0].get_texts()]
+        # A name that is longer than the legend is cut.
+        assert all(name.startswith(text.rstrip("…")) for name, text in zip(names.get(kind, LONG), shown, strict=True))
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
     assert min(float(text.get_fontsize()) for text in texts) >= 7
     # Matplotlib sets exponents smaller.
@@ -163,6 +167,28 @@ def test_titles_and_ticks_of_slowdowns_do_not_overlap(
         # Lines of text slanted by 40 degrees.
         height_px = plot_text.SMALL / 72 * figure.dpi
         assert (right - left) * math.sin(math.radians(40)) >= height_px
+
+
+def test_ticks_of_bins_that_lie_unevenly_do_not_overlap(sampled: incast.Results) -> None:
+    """Most flows of one size leave bins without flows."""
+    chart = charts.slowdown(charts.Source([sampled]), label="poisson")
+    place = [field.name for field in chart.fields].index("bin")
+    figure = plot.draw(replace(chart, rows=[row for row in chart.rows if row[place] in (0, 17, 18, 19)]), width=3.3)
+    assert [axes.get_xticks().tolist() for axes in figure.axes] == 3 * [[0, 19]]
+    # Of 20 bins, each is 19 / 8 * 1.1 = 2.6 bins from the next, so 3.
+    assert plot.spaced(range(20), 8) == [1, 4, 7, 10, 13, 16, 19]
+
+
+@pytest.mark.parametrize("width", [2, 2.5, 3, 6])
+def test_times_do_not_overlap(width: float, sampled: incast.Results) -> None:
+    chart = charts.queues(charts.Source([sampled]), ports=1)
+    place = [field.name for field in chart.fields].index("time_ps")
+    late = [(*row[:place], row[place] // 1000 + 6_649_900_000, *row[place + 1 :]) for row in chart.rows]
+    (axes,) = (figure := plot.draw(replace(chart, rows=late), width=width)).axes
+    figure.canvas.draw()
+    extents = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert len(extents) >= 2
+    assert all(left.x1 < right.x0 for left, right in pairwise(extents))
 
 
 def test_a_picture_that_is_too_small_is_refused(results: Path, command: Command, tmp_path: Path) -> None:
@@ -347,6 +373,30 @@ def test_values_of_like_ratios_have_ticks_of_their_own(tmp_path: Path) -> None:
     (axes,) = plot.draw(chart, x="alpha").axes
     assert axes.get_xscale() == "log"
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0.0625", "0.125", "1"]
+
+
+def test_quantities_are_numbers_in_order() -> None:
+    rows = [
+        (buffer, "HPCC", *[value] * len(FIGURES)) for buffer, value in (("30MB", 3.0), ("300kB", 1.0), ("3MB", 2.0))
+    ]
+    (axes,) = plot.draw(of_rows(["buffer"], rows, (), ()), x="buffer").axes
+    assert axes.get_xscale() == "log"
+    (line,) = axes.lines[:1]
+    assert np.asarray(line.get_xdata()).tolist() == [3e5, 3e6, 3e7]
+    assert np.asarray(line.get_ydata()).tolist() == [1, 2, 3]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["300 kB", "3 MB", "30 MB"]
+    # Without a number, values are names in the order of the sweep.
+    for names in (["none", "300kB"], ["2us", "300kB"], [True, False]):
+        rows = [(name, "HPCC", *[1.0] * len(FIGURES)) for name in names]
+        (axes,) = plot.draw(of_rows(["mixed"], rows, (), ()), x="mixed").axes
+        assert [label.get_text() for label in axes.get_xticklabels()] == [str(name) for name in names]
+
+
+def test_a_share_is_1_at_most() -> None:
+    rows = [(load, "HPCC", *[share] * len(FIGURES)) for load, share in ((0.2, 1.0), (0.5, 0.4))]
+    for of, top in (("completed_share", 1), ("paused_share", 1), ("slowdown_p99", 1.03)):
+        (axes,) = plot.draw(of_rows(["load"], rows, (), ()), x="load", of=of).axes
+        assert axes.get_ylim() == pytest.approx((0.37, top))
 
 
 def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
-from incast.charts.over import FIGURES, written
+from incast.charts.over import FIGURES, Along, along, written
 from incast.charts.slowdown import PERCENTILES, labels
 from incast.plot_text import (
     NARROW,
@@ -50,6 +50,8 @@ FEW_VALUES = 12
 """Most values of a sweep that each have a tick on a logarithmic axis (our choice)."""
 TICKS = 8
 """Most ticks of an axis of flow sizes (our choice)."""
+MARGINS = 1.1
+"""Length of an axis as a multiple of its data's, with matplotlib's margins."""
 STACKED = 1.6
 """Inches of each of several panels below each other on a narrow page (our choice)."""
 STACKED_LEAST = 0.8
@@ -120,17 +122,19 @@ def draw(
             figsize=(inches, inches_of("height", height, sum(heights))), layout="constrained"
         )
         places = figure.subfigures(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0] if below else [figure]
+        styles = scheme_styles(chart)
         for part, mine, place in zip(parts, rows, places, strict=True):
             make = DRAWN[part.name][0]
             given = options if part is chart else {}
-            make(place, mine, scheme_styles(chart), **given, **({"named": True} if below else {}))
+            make(place, mine, styles, **given, **({"named": True} if below else {}))
             _events(place, part)
         handles: dict[str, Any] = {}
         for axes in figure.axes:
             handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
             axes.spines[["top", "right"]].set_visible(False)
         if handles:
-            add_legend(figure, handles)
+            # Matplotlib lists lines before bars.
+            add_legend(figure, dict(sorted(handles.items(), key=lambda item: item[0] not in styles)))
         if title:
             add_title(figure, title)
         fit_labels(figure)
@@ -138,12 +142,13 @@ def draw(
 
 
 def _events(figure: Figure, chart: Chart) -> None:
-    """A dotted line for each event, in the panel that has its name as title."""
+    """A dotted line for each event, in the panel that has its name as title; the legend names the kinds of events."""
+    kinds = f"events: {', '.join(dict.fromkeys(event['what'] for event in chart.events))}"
     for axes in figure.axes:
         panel = axes.get_title(loc="left")
         for event in chart.events:
             if panel in event.values():
-                axes.axvline(event["event_ps"], color=COLOUR, linestyle=":", linewidth=0.9)
+                axes.axvline(event["event_ps"], color=COLOUR, linestyle=":", linewidth=0.9, label=kinds)
 
 
 MANY = 500
@@ -196,13 +201,15 @@ def shown_name(scheme: str) -> str:
 
 def styles_of(schemes: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Colours, markers and lines of names in this order."""
+    return {scheme: style_at(place) for place, scheme in enumerate(schemes)}
+
+
+def style_at(place: int) -> dict[str, Any]:
+    """Colour, marker and line of the name at this place."""
     return {
-        scheme: {
-            "color": look.LIGHT[number % len(look.LIGHT)],
-            "marker": list(MARKERS.values())[number % len(MARKERS)],
-            "linestyle": DASHES[number // len(look.LIGHT) % len(DASHES)],
-        }
-        for number, scheme in enumerate(schemes)
+        "color": look.LIGHT[place % len(look.LIGHT)],
+        "marker": list(MARKERS.values())[place % len(MARKERS)],
+        "linestyle": DASHES[place // len(look.LIGHT) % len(DASHES)],
     }
 
 
@@ -242,8 +249,7 @@ def _slowdown(
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
             ticks = ticks_of[label]
-            every = -(-len(ticks) // most)
-            shown = list(ticks)[every - 1 :: every]
+            shown = spaced(list(ticks), most)
             axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=SLANT, ha="right")
             axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
         for axes in of_percentiles if stacked else of_percentiles[:1]:
@@ -297,7 +303,7 @@ def _iterations(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
             style = {"color": styles[scheme]["color"], "linewidth": 0}
             axes.bar(at, communication, width, label=scheme, **style)
             axes.bar(at, compute, width, bottom=communication, alpha=FADED, **style)
-        axes.plot([], [], color="#888888", alpha=FADED, linewidth=6, label="compute")
+        axes.plot([], [], color=COLOUR, alpha=FADED, linewidth=6, label=f"lighter: {PARTS['compute_ps']}")
         every = -(-len(numbers) // 10)
         axes.set_xticks(range(0, len(numbers), every), numbers[::every])
         axes.set_title(who, loc="left", fontsize="medium")
@@ -360,12 +366,12 @@ def _closing(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) 
     colours = dict(zip((ON_CYCLE, BEHIND, PASSING), COLOURS, strict=True))
     for axes, (scheme, mine) in zip(_column(figure, len(panels)), panels, strict=True):
         links = list(dict.fromkeys(row["link"] for row in mine))
-        for part, bars in by(sorted(mine, key=lambda row: str(row["part"])), "part"):
+        for part, bars in by(sorted(mine, key=lambda row: list(colours).index(row["part"])), "part"):
             for row in bars:
                 span = [(row["start_ps"], row["end_ps"] - row["start_ps"])]
                 axes.broken_barh(span, (links.index(row["link"]) - 0.35, 0.7), color=colours[part], linewidth=0)
             axes.plot([], [], color=colours[part], linewidth=6, label=part)
-        axes.axvline(mine[0]["closed_ps"], color="#1b2126", linestyle="--", linewidth=1)
+        axes.axvline(mine[0]["closed_ps"], color=look.INK, linestyle="--", linewidth=1, label="the cycle closes")
         axes.set_yticks(range(len(links)), links, fontsize=LEAST)
         axes.set_ylim(len(links) - 0.4, -0.6)
         axes.set_title(scheme, loc="left", fontsize="medium")
@@ -381,7 +387,7 @@ def _vms(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]])
             axes.plot([row["time_ps"] for row in mine], [row["wire_bps"] for row in mine], label=scheme, linewidth=1,
                       **style)  # fmt: skip
         if of_vm[0]["guarantee_bps"]:
-            axes.axhline(of_vm[0]["guarantee_bps"], color="#888888", linestyle="--", linewidth=0.8)
+            axes.axhline(of_vm[0]["guarantee_bps"], color=COLOUR, linestyle="--", linewidth=0.8, label="guarantee")
         axes.set_title(who, loc="left", fontsize="medium")
         axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
         axes.set_ylabel("received")
@@ -396,13 +402,13 @@ def _guarantees(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
         style = {name: value for name, value in styles[scheme].items() if name != "marker"}
         values = [row["satisfaction"] for row in mine]
         axes.step([0, *(row["share"] for row in mine)], [values[0], *values], where="pre", label=scheme, **style)
-    axes.axhline(1, color="#888888", linestyle="--", linewidth=0.8)
+    axes.axhline(1, color=COLOUR, linestyle="--", linewidth=0.8)
     axes.set_yscale("symlog", linthresh=0.1)
     ticks = [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
     most = max(row["satisfaction"] for row in rows)
     axes.set_yticks([tick for tick in ticks if tick <= max(1, 2 * most)], minor=False)
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     axes.set(xlim=(0, 1), ylabel="received / guaranteed", xlabel="share of VMs")
     axes.grid(which="major", linewidth=0.4, alpha=0.5)
 
@@ -412,29 +418,52 @@ def _over(
 ) -> None:
     """Means with their range over the values of one column."""
     axes = figure.subplots()
+    numbers = along(dict.fromkeys(row[x] for row in rows))
     for scheme, mine in by(rows, "scheme"):
         points = {value: [row[of] for row in found if row[of] is not None] for value, found in by(mine, x)}
-        points = {value: found for value, found in points.items() if found}
-        if all(isinstance(value, (int, float)) for value in points):
-            points = dict(sorted(points.items()))
+        # Without a number, a value has its name as place.
+        placed = {numbers.places.get(value, str(value)): found for value, found in points.items() if found}
+        points = dict(sorted(placed.items())) if numbers.places else placed
         means = [sum(found) / len(found) for found in points.values()]
         below = [mean - min(found) for mean, found in zip(means, points.values(), strict=True)]
         above = [max(found) - mean for mean, found in zip(means, points.values(), strict=True)]
-        numeric = all(isinstance(value, (int, float)) for value in points)
-        places = list(points) if numeric else [str(value) for value in points]
-        axes.errorbar(places, means, (below, above), label=scheme, markersize=4, capsize=2, **styles[scheme])
-    values = list(dict.fromkeys(row[x] for row in rows))
-    if look.geometric(values):
-        axes.set_xscale("log")
-        ticks = sorted(values) if len(values) <= FEW_VALUES else look.log_ticks(values)
-        axes.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
-        axes.minorticks_off()
-    elif 1 < len(values) <= FEW_VALUES and all(isinstance(value, (int, float)) for value in values):
-        axes.set_xticks(sorted(values), labels=[f"{value:g}" for value in sorted(values)])
+        # A value at the end of the axis is drawn whole.
+        axes.errorbar(list(points), means, (below, above), label=scheme, markersize=4, capsize=2, clip_on=False,
+                      **styles[scheme])  # fmt: skip
+    _values(axes, numbers)
     axes.set(xlabel=x, ylabel=FIGURES[of])
+    if of.endswith("_share"):
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(low, 0), min(high, 1))
     write = written(of)[1]
     axes.yaxis.set_major_formatter(lambda value, _: write(value))
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
+
+
+def _values(axes: Axes, numbers: Along) -> None:
+    """A horizontal axis of the values of a varied column; few of them have a tick each."""
+    values = sorted(numbers.places.values())
+    few = len(values) <= FEW_VALUES
+    if log := look.geometric(values):
+        axes.set_xscale("log")
+    if numbers.places:
+        axes.xaxis.set_major_formatter(lambda value, _: numbers.write(value))
+    if log or (few and len(values) > 1):
+        axes.set_xticks(values if few else look.log_ticks(values))
+        axes.minorticks_off()
+
+
+def spaced(bins: Sequence[int], most: int) -> list[int]:
+    """The last bin, and those before it whose labels have space on an axis with space for `most`.
+
+    Bins without flows are missing, so distances between neighbours differ.
+    """
+    least = MARGINS * (bins[-1] - bins[0]) / most
+    shown: list[int] = []
+    for bin_ in reversed(bins):
+        if not shown or shown[-1] - bin_ >= least:
+            shown.append(bin_)
+    return shown[::-1]
 
 
 def by(rows: Sequence[Row], name: str) -> Iterator[tuple[Any, list[Row]]]:

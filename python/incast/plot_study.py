@@ -16,8 +16,10 @@ from incast.charts.pauses import pauses as pauses_of
 from incast.charts.source import Source
 from incast.charts.study import domain_of
 from incast.errors import ResultsError
-from incast.study.drawing import Bar, DrawnChart, Mark
+from incast.study import series
+from incast.study.drawing import Bar, DrawnChart, Mark, bare
 from incast.study.drawing_figures import DrawnFigure
+from incast.study.series import Places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,12 +43,21 @@ class NothingToDrawError(ResultsError):
 def draw(
     drawn: DrawnFigure,
     sources: Mapping[str, Source],
+    places: Places | None = None,
     *,
     width: float | None = None,
     height: float | None = None,
     title: str | None = None,
 ) -> Figure:
-    """A figure of a study with published values; `sources` are tables by sweep, for charts of pauses.
+    """A figure of a study with published values.
+
+    Args:
+        drawn: The figure.
+        sources: Tables by sweep, for charts of pauses.
+        places: Places of the study's series among the colours; default: of those of this figure.
+        width: Width in inches.
+        height: Height in inches.
+        title: Text above the panels. Default: title and source of the figure.
 
     Raises:
         MissingLibraryError: Matplotlib is not installed.
@@ -54,6 +65,7 @@ def draw(
         ResultsError: Width or height is too small for the figure.
 
     """
+    places = series.places([drawn]) if places is None else places
     charts = [chart for chart in drawn.charts if chart.bars or chart.published]
     pauses = [rows for each in drawn.pauses if (rows := _pauses(each.sweep, sources))]
     if not charts and not pauses:
@@ -68,13 +80,15 @@ def draw(
         figure: Figure = figures.Figure(
             figsize=(inches, plot_text.inches_of("height", height, sum(heights))), layout="constrained"
         )
-        places = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for chart, place in zip(charts, places, strict=False):
-            alike = [str(each) for other in charts if other.series == chart.series for each in other.order]
-            _chart(place, chart, plot.styles_of(list(dict.fromkeys(alike))), named=len(heights) > 1)
-        for rows, place in zip(pauses, places[len(charts) :], strict=True):
+        parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for chart, part in zip(charts, parts, strict=False):
+            _chart(part, chart, places[chart.series], named=len(heights) > 1)
+        for rows, part in zip(pauses, parts[len(charts) :], strict=True):
             schemes = list(dict.fromkeys(row["scheme"] for row in rows))
-            plot.DRAWN["pauses"][0](place, rows, plot.styles_of(schemes))
+            known = places.get("scheme", {})
+            styles = plot.styles_of(schemes)
+            styles |= {name: plot.style_at(known[name]) for name in schemes if name in known}
+            plot.DRAWN["pauses"][0](part, rows, styles)
         for axes in figure.axes:
             axes.spines[["top", "right"]].set_visible(False)
         if text := f"{drawn.title} ({drawn.source})" if title is None else title:
@@ -103,7 +117,7 @@ def _rows(chart: DrawnChart) -> tuple[int, int]:
     return math.ceil(count / columns), columns
 
 
-def _chart(place: SubFigure, chart: DrawnChart, styles: Mapping[str, Style], *, named: bool) -> None:
+def _chart(place: SubFigure, chart: DrawnChart, colours: Mapping[Any, int], *, named: bool) -> None:
     """The panels of a chart, with a legend below them; `named` adds its heading."""
     rows, columns = _rows(chart)
     panels = place.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat
@@ -113,10 +127,10 @@ def _chart(place: SubFigure, chart: DrawnChart, styles: Mapping[str, Style], *, 
     for axes, panel in zip(panels, values, strict=False):
         bars = [bar for bar in chart.bars if bar.panel == panel]
         marks = [mark for mark in chart.published if mark.panel == panel]
-        (_lines if chart.lines or chart.cdf else _bars)(axes, chart, bars, marks, styles)
+        (_lines if chart.lines or chart.cdf else _bars)(axes, chart, bars, marks, colours)
         _axes(axes, chart)
         if chart.panels:
-            text = f"{chart.panels} {panel}" if isinstance(panel, (int, float)) else str(panel)
+            text = f"{chart.panels} {panel}" if bare(values) else str(panel)
             axes.set_title(text, loc="left", fontsize="medium")
     if named:
         plot_text.add_title(place, chart.title)
@@ -132,7 +146,14 @@ def _chart(place: SubFigure, chart: DrawnChart, styles: Mapping[str, Style], *, 
     if plot.PUBLISHED in handles:
         handles[plot.PUBLISHED] = handles.pop(plot.PUBLISHED)  # last
     if handles:
-        plot_text.add_legend(place, handles)
+        plot_text.add_legend(place, handles, _of_series(chart))
+
+
+def _of_series(chart: DrawnChart) -> str | None:
+    """Title of a legend: the column of the series, unless it is that of schemes or in the names, as in `flow 1`."""
+    clear = chart.series in ("scheme", chart.x) or all(chart.series in str(name) for name in chart.order)
+    # The colon and its place at the left distinguish it from the title of the axis above.
+    return None if clear else f"{chart.series}:"
 
 
 def _axes(axes: Axes, chart: DrawnChart) -> None:
@@ -147,7 +168,7 @@ def _axes(axes: Axes, chart: DrawnChart) -> None:
         if chart.log:
             plot_text.label_powers(axes.xaxis)
         return
-    named = not chart.lines and chart.x_title is None and not all(isinstance(x, (int, float)) for x in chart.along())
+    named = not chart.lines and chart.x_title is None and not bare(chart.along())
     axes.set(xlabel="" if named else along, ylabel=short, yscale="log" if chart.log else "linear", ylim=limits)
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
     if chart.log_x:
@@ -156,18 +177,18 @@ def _axes(axes: Axes, chart: DrawnChart) -> None:
     if chart.log:
         plot_text.label_powers(axes.yaxis)
     else:
-        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_major_formatter("{x:,.10g}")
 
 
 def _lines(
-    axes: Axes, chart: DrawnChart, bars: Sequence[Bar], marks: Sequence[Mark], styles: Mapping[str, Style]
+    axes: Axes, chart: DrawnChart, bars: Sequence[Bar], marks: Sequence[Mark], colours: Mapping[Any, int]
 ) -> None:
     """A line for each series, with its intervals."""
     for name in chart.order:
         mine = [bar for bar in bars if bar.series == name]
         if not mine:
             continue
-        style = {"label": str(name), "markersize": 3, "linewidth": 1.2, **styles[str(name)]}
+        style = {"label": str(name), "markersize": 3, "linewidth": 1.2, **plot.style_at(colours[name])}
         along, values = [bar.x for bar in mine], [bar.value for bar in mine]
         ends = _ends(mine)
         if chart.cdf:
@@ -176,11 +197,11 @@ def _lines(
             axes.errorbar(along, values, yerr=ends, elinewidth=0.6, **style)
     for mark in marks:
         x, y = (mark.value, mark.x) if chart.cdf else (mark.x, mark.value)
-        _published(axes, x, y, styles[str(mark.series)]["color"] if mark.series is not None else look.INK)
+        _published(axes, x, y, plot.style_at(colours[mark.series])["color"] if mark.series is not None else look.INK)
 
 
 def _bars(
-    axes: Axes, chart: DrawnChart, bars: Sequence[Bar], marks: Sequence[Mark], styles: Mapping[str, Style]
+    axes: Axes, chart: DrawnChart, bars: Sequence[Bar], marks: Sequence[Mark], colours: Mapping[Any, int]
 ) -> None:
     """Bars or points side by side at each place along the axis."""
     places = {value: place for place, value in enumerate(chart.along())}
@@ -195,10 +216,10 @@ def _bars(
         mine = [bar for bar in bars if bar.series == name and (bar.value > 0 or not chart.log)]
         if not mine:
             continue
-        style, number = styles[str(name)], list(chart.order).index(name)
+        style = plot.style_at(colours[name])
         at, values = [place(bar) for bar in mine], [bar.value for bar in mine]
         label: Style = {} if chart.series == chart.x else {"label": str(name)}
-        pale = look.PALE if number >= len(look.LIGHT) else 1
+        pale = look.PALE if colours[name] >= len(look.LIGHT) else 1
         if chart.log:
             points: Style = {
                 "color": style["color"],

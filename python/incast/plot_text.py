@@ -6,12 +6,14 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from incast._library import needed
 from incast.errors import ResultsError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure, SubFigure
 
@@ -29,6 +31,8 @@ LINE = 1.3
 """Height of a line relative to the size of its text, with some space (our choice)."""
 BESIDE = 0.5
 """Inches that vertical labels need next to a panel (our choice)."""
+GAP = 0.5
+"""Least distance of labels of ticks next to each other, relative to the size of their text (our choice)."""
 LEAST_PANEL = 0.15
 """Inches of the smallest panel (our choice): a smaller one shows nothing."""
 PLAIN = (1e-3, 1e4)
@@ -58,13 +62,12 @@ def text_size(inches: float) -> dict[str, float]:
     return {"text.parse_math": False, **({"font.size": SMALL} if inches < NARROW else {})}
 
 
-def add_legend(figure: Figure | SubFigure, handles: dict[str, Any]) -> None:
+def add_legend(figure: Figure | SubFigure, handles: dict[str, Any], title: str | None = None) -> None:
     """A legend below the panels, in as many columns as the figure is wide enough for."""
     most = figure.bbox.width
     for columns in range(min(len(handles), COLUMNS), 0, -1):
-        legend = figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=columns
-        )
+        legend = figure.legend(handles.values(), handles.keys(), title=title, alignment="left",
+                               loc="outside lower center", frameon=False, ncols=columns)  # fmt: skip
         if legend.get_window_extent(_renderer(figure)).width <= most or columns == 1:
             break
         legend.remove()
@@ -105,10 +108,14 @@ def label_powers(axis: Axis) -> None:
 
 
 def fit_labels(figure: Figure) -> None:
-    """Break titles and labels of axes that are longer than the axes, after the panels have their places."""
+    """Break titles and labels of axes that are longer than the axes, after the panels have their places.
+
+    An axis whose labels of ticks would overlap has fewer ticks.
+    """
     with fitting(figure):
         figure.draw_without_rendering()
     for axes in figure.axes:
+        _thin(figure, axes)
         extent = axes.get_window_extent()
         title = axes.get_title(loc="left")
         if title:
@@ -149,6 +156,22 @@ def fitting(figure: Figure) -> Iterator[None]:
             f"{width:.3g} x {height:.3g} inches are too small for the panels and texts of this chart: choose a larger "
             "width or height"
         )
+
+
+def _thin(figure: Figure, axes: Axes) -> None:
+    """Fewer ticks of a linear horizontal axis, as long as their labels overlap."""
+    ticker = needed("matplotlib.ticker", "drawing")
+    axis = axes.xaxis
+    if not isinstance(axis.get_major_locator(), ticker.MaxNLocator):
+        return
+    for count in range(len(axis.get_majorticklocs()), 1, -1):
+        labels = [tick.label1 for tick in axis.get_major_ticks() if tick.label1.get_visible()]
+        extents = [label.get_window_extent(_renderer(figure)) for label in labels if label.get_text()]
+        gap = GAP * float(labels[0].get_fontsize()) / 72 * figure.dpi if labels else 0
+        if all(right.x0 - left.x1 >= gap for left, right in pairwise(extents)):
+            return
+        axes.locator_params(axis="x", nbins=count - 1)
+        figure.draw_without_rendering()
 
 
 def _break(figure: Figure | SubFigure, text: Any, most: float) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from incast._quantity import parsed
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
@@ -25,6 +27,8 @@ FIGURES = {
     "end_ps": "simulated time",
 }
 """Figures of each run; their names end with their unit, if they have one."""
+WRITTEN: Mapping[str, Callable[[float], str]] = {"size": look.size, "time": look.time, "rate": look.rate}
+"""Texts of quantities by kind."""
 UNITS: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "_ps": (look.TIME, look.time),
     "_bytes": (look.BYTES, look.size),
@@ -109,6 +113,29 @@ def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
         share = None if paused is None or not span else float(paused) / span
         yield (*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue,
                *jobs.get(scheme, (None, None)), end)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Along:
+    """Places of the values of a varied column along an axis."""
+
+    places: Mapping[Any, float]
+    """Numbers of the values; empty if the values are names."""
+    write: Callable[[float], str]
+    """Text of a number."""
+
+
+def along(values: Iterable[Any]) -> Along:
+    """The axis of a varied column: of numbers, of quantities of one kind such as `64kB`, or of names."""
+    values = list(values)
+    if all(isinstance(value, (int, float)) and type(value) is not bool for value in values):
+        return Along({value: value for value in values}, "{:g}".format)
+    found = {value: parsed(str(value)) for value in values}
+    numbers = {value: quantity[1] for value, quantity in found.items() if quantity}
+    kinds = {quantity[0] for quantity in found.values() if quantity}
+    if len(numbers) < len(values) or len(kinds) > 1:
+        return Along({}, str)
+    return Along(numbers, WRITTEN[kinds.pop()])
 
 
 def written(figure: str) -> tuple[str, Callable[[float], str]]:

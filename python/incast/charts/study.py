@@ -9,7 +9,7 @@ from typing import Any
 
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
-from incast.study.drawing import Bar, DrawnChart, Mark, sentence
+from incast.study.drawing import Bar, DrawnChart, Mark, bare, sentence
 
 FEW = 3
 """Most unmeasured figures that are named."""
@@ -96,8 +96,7 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
     if not drawn.panels:
         return {"width": 640, **layers}
     panels = drawn.panels_in_order()
-    numbers = bool(panels) and all(isinstance(panel, (int, float)) for panel in panels)
-    header: Spec = {"labelExpr": f"{json.dumps(drawn.panels)} + ' ' + datum.label"} if numbers else {}
+    header: Spec = {"labelExpr": f"{json.dumps(drawn.panels)} + ' ' + datum.label"} if bare(panels) else {}
     facet = {"field": drawn.panels, "type": "nominal", "title": None, "sort": panels, "header": header}
     width = 640 if drawn.columns == 1 else 420
     return {"facet": facet, "columns": drawn.columns, "resolve": look.OWN_X_AXES, "spec": {"width": width, **layers}}
@@ -171,13 +170,12 @@ def _banded(drawn: DrawnChart) -> bool:
 def _bars(drawn: DrawnChart, names: Sequence[str], colour: Spec, tooltip: list[Spec]) -> list[Spec]:
     """Bars or points side by side, in the order of the runs, with their intervals."""
     along, y = drawn.along(), _values(drawn)
-    numbers = bool(along) and all(isinstance(value, (int, float)) for value in along)
     x: Spec = {
         "field": drawn.x,
         "type": "ordinal",
         "sort": along,
         # A number alone does not say what it counts.
-        "title": drawn.x_title or (drawn.x if numbers else None),
+        "title": drawn.x_title or (drawn.x if bare(along) else None),
         "axis": {**_labels(drawn), "grid": False, "ticks": False},
     }
     offset: Spec = {

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from incast._interval import interval, share_interval
+from incast._quantity import parsed
 from incast.study.description import Check, Metric, Selection, StudyChart
 from incast.study.figures import VALUE, Measured, figures, order, same
 
+NUMBER = re.compile(r"\d+(\.\d+)?")
+"""Text of a number."""
 LISTED = 6
 """Most values of a column that a note names (our choice)."""
 
@@ -102,6 +106,11 @@ class DrawnChart:
     def panels_in_order(self) -> list[Any]:
         """The values of the column of panels, in order."""
         return list(dict.fromkeys([*(bar.panel for bar in self.bars), *(mark.panel for mark in self.published)]))
+
+
+def bare(values: Iterable[Any]) -> bool:
+    """True for numbers, and texts such as `20` or `64kB`: they do not say what they count."""
+    return all(isinstance(value, (int, float)) or NUMBER.fullmatch(value) or parsed(value) for value in values)
 
 
 class NotNumberError(Exception):

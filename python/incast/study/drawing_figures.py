@@ -11,6 +11,7 @@ from incast.errors import ResultsError
 from incast.study.description import StudyPauses
 from incast.study.drawing import DrawnChart, NotNumberError, draw
 from incast.study.figures import Measured, NotUniqueError
+from incast.study.series import ordered
 from incast.study.tabulating import DrawnTable, tabulate
 
 if TYPE_CHECKING:
@@ -61,11 +62,11 @@ class DrawnFigure:
 
 
 class Figures(Sequence[DrawnFigure]):
-    """Figures in the order of the study, by number or id: `figures["8a"]`."""
+    """Figures in the order of the study, by number or id: `figures["8a"]`; a series has one place in their orders."""
 
     def __init__(self, figures: Sequence[DrawnFigure]) -> None:
         """Wrap the figures."""
-        self._figures = tuple(figures)
+        self._figures = ordered(figures)
 
     def __len__(self) -> int:
         return len(self._figures)

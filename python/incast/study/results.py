@@ -146,13 +146,14 @@ class StudyResults:
         # Drawing needs libraries that nothing else of a study needs.
         from incast import plot_study
         from incast.charts.groups import variations_of
+        from incast.study.series import places
 
         drawn = self.figures[figure]
         asked = {each.sweep for each in drawn.pauses}
         sweeps = {name: variations_of(found) for name, found in self.sweeps.items() if name in asked}
         sources = {name: found[0].source for name, found in sweeps.items() if found}
         try:
-            return plot_study.draw(drawn, sources, width=width, height=height, title=title)
+            return plot_study.draw(drawn, sources, places(self.figures), width=width, height=height, title=title)
         finally:
             for source in sources.values():
                 source.close()
