@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import incast
 from conftest import ROOT, Command, Start, stop, wait_until
+from incast.integrity import SUMS, write_sums
 from incast.study import folder
 from incast.study.results import FORMAT
 from incast.study.tabulating import Span
@@ -656,6 +658,23 @@ def test_a_truncated_table_is_told(ran: incast.StudyResults, tmp_path: Path, com
     done = command("study", "judge", TINY, out)
     assert done.returncode == 2
     assert "slowdown" in done.stderr
+
+
+def test_sql_that_reads_a_column_of_later_versions(ran: incast.StudyResults, tmp_path: Path, command: Command) -> None:
+    out = Path(shutil.copytree(ran.path, tmp_path / "out"))
+    for run in out.glob("load/runs/*"):
+        duckdb.sql(f"copy (select * exclude packets from '{run}/flows.parquet') to '{run}/new' (format parquet)")
+        (run / "new").rename(run / "flows.parquet")
+        manifest = json.loads((run / "manifest.json").read_text())
+        manifest["tables"]["flows"]["bytes"] = (run / "flows.parquet").stat().st_size
+        (run / "manifest.json").write_text(json.dumps({**manifest, "build": "0123456789ab"}))
+        (run / SUMS).unlink()
+        write_sums(run)
+    done = command("study", "judge", TINY, "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "flows.parquet has no column packets: incast " in done.stderr
+    assert "(build 0123456789ab) wrote these results" in done.stderr
+    assert done.stderr.endswith("; repeat the command `incast study run ... -o out`: it runs every simulation again\n")
 
 
 def test_a_study_runs_damaged_runs_again(ran: incast.StudyResults, tmp_path: Path, command: Command) -> None:

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from incast import _companions, _database, _input, declared
+from incast import _companions, _database, _input, _tables, declared
 from incast._database import PARQUET_FILE, quoted, reason, utf8
 from incast._nearest import hint
 from incast.errors import DamagedError, EnvironmentFailure, ResultsError
@@ -210,6 +210,10 @@ class Sweep:
         Warnings that differ only in numbers count as one, with the numbers of one run.
         """
         return counted([_summary(each) for each in self._manifest(run).get("warnings", ())] for run in self.done)
+
+    def lacking(self) -> ResultsError | None:
+        """The error about the first table that lacks columns, if any: another version of incast wrote it."""
+        return next(filter(None, (_tables.incomplete(self.results(run)) for run in self.done)), None)
 
     def _blamed(self, table: str, error: Exception) -> ResultsError:
         """The error, naming a damaged file where there is one."""
