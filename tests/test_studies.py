@@ -16,6 +16,7 @@ import pytest
 
 import incast
 from conftest import ROOT, Command, Start, stop, wait_until
+from incast.cli.study_ends import complaints
 from incast.integrity import SUMS, write_sums
 from incast.study import folder
 from incast.study.results import FORMAT
@@ -649,6 +650,34 @@ def test_damaged_results(
     done = command("study", "show", TINY, out)
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
+
+
+def test_warnings_of_a_study_have_a_line_for_each_kind(
+    ran: incast.StudyResults, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def warn(sweep: incast.Sweep, number: int, texts: list[str], stop: str) -> None:
+        file = sweep.path / "runs" / sweep.done[number].key / "manifest.json"
+        manifest = json.loads(file.read_text())
+        manifest["warnings"] = [{"field": "rdma.rto", "line": None, "scheme": None, "text": text} for text in texts]
+        (scheme,) = manifest["schemes"].values()
+        scheme["stop"] |= {"reason": stop, "text": f"{stop}: queues {number} and 9 wait"}
+        scheme["counts"]["lossless_drops"] = 7 * number
+        file.write_text(json.dumps(manifest))
+
+    sweeps = {
+        name: incast.open_sweep(shutil.copytree(ran.sweeps["load"].path, tmp_path / name)) for name in ("load", "more")
+    }
+    warn(sweeps["load"], 0, ["has no effect: never used"], "deadlock")
+    warn(sweeps["load"], 3, ["late 12 times; write `rto = 1ms`", "has no effect: never used"], "deadlock")
+    warn(sweeps["more"], 1, ["late 5 times; write `rto = 2ms`"], "finished")
+    assert complaints(sweeps, "all are on a page") == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: 2 of 24 runs (sweep load): deadlock",
+        "warning: 2 of 24 runs (sweeps load, more): lossless packets dropped: PFC headroom exceeded",
+        "warning: 2 of 24 runs (sweep load): rdma.rto: has no effect: never used",
+        "warning: 2 of 24 runs (sweeps load, more): rdma.rto: late 12 times (numbers of one run)",
+        "note: all are on a page",
+    ]
 
 
 def test_a_truncated_table_is_told(ran: incast.StudyResults, tmp_path: Path, command: Command) -> None:
