@@ -322,6 +322,23 @@ def test_plan_is_shown(command: Command, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scenario.toml", "sweep.toml"]
 
 
+def test_an_axis_over_a_field_that_a_scheme_overrides(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, SMALL + "ecn.kmin = '50kB'\nswitch.buffer = '2MB'\n")  # of HPCC, the last scheme
+    sweep_file = write(tmp_path, HEAD + SEEDS + axis("path = 'switch.buffer'\nvalues = ['4MB', '6MB']"), "sweep.toml")
+    overridden = "warning: axis `buffer` has no effect on scheme HPCC, which overrides `switch.buffer`; leave out its "
+    done = command("sweep", "sweep.toml", "--plan")
+    assert (done.returncode, done.stderr) == (0, f"{overridden}repeated runs with `skip`\n")
+    buffers = {json.loads(run.tree)["scheme"]["HPCC"]["switch"]["buffer"] for run in sweep.read(sweep_file).runs[1::2]}
+    assert buffers == {"2MB"}
+    own = axis("name = 'own'\npath = 'scheme.HPCC.switch.buffer'\nvalues = ['1MB', '3MB']")
+    write(tmp_path, sweep_file.read_text() + own, "sweep.toml")
+    other = "warning: axis `own` has no effect on scheme DCQCN; leave out its repeated runs with `skip`\n"
+    assert command("sweep", "sweep.toml", "--plan").stderr == f"{overridden}repeated runs with `skip`\n{other}"
+    skip = "skip = [{ buffer = '6MB', scheme = 'HPCC' }, { own = '3MB', scheme = 'DCQCN' }]\n"
+    write(tmp_path, skip + sweep_file.read_text(), "sweep.toml")
+    assert command("sweep", "sweep.toml", "--plan").stderr == ""
+
+
 def axis(text: str) -> str:
     return f"[[vary]]\n{text}\n"
 
