@@ -345,8 +345,8 @@ def axis(text: str) -> str:
 
 BAD = {
     "unknown field": (LOADS.replace(".load", ".laod"), "workload[1].poisson.laod", ("laod", "`load`")),
-    "value out of range": (LOADS.replace("0.4", "-0.4"), "poisson.load", ("-0.4", "load")),
-    "not of this kind": (SEEDS.replace("[1, 2]", '[1, "two"]'), "seed", ("two", "seed")),
+    "value out of range": (LOADS.replace("0.4", "-0.4"), "values", ("-0.4", "load")),
+    "not of this kind": (SEEDS.replace("[1, 2]", '[1, "two"]'), "values", ("two", "seed")),
     "unknown key": (SEEDS.replace("path", "pth"), "pth", ("pth", "path")),
     "two axes of one name": (SEEDS + SEEDS.replace("[1, 2]", "[3]"), "[[vary]]", ("two axes", "`seed`")),
     "names that differ in case": (SEEDS + axis('name = "Seed"\npoints = [{ name = "a" }]'), None, ("`Seed`",)),
