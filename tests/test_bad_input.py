@@ -251,6 +251,37 @@ def test_a_whole_number_above_its_bound_is_named(arguments: tuple[str, ...], com
     assert f'Invalid value "100000000000000000000" for {arguments[-1]}. Must be <= ' in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("report",), "missing argument FOLDER\n"),
+        (("import", "ns3", "--topology", "a"), "missing option --flows\n"),
+        (("results", "r", "--limit"), "--limit needs a value\n"),
+        (("run", "a.toml", "b.toml", "c"), "unexpected arguments `b.toml`, `c`\n"),
+        (("schema", "b"), "unexpected argument `b`\n"),
+        (("results", "r", "--limit", "1.5"), "Invalid value for --limit: must be a whole number, got `1.5`\n"),
+        (("results", "r", "--limit", "many"), "Invalid value for --limit: must be a whole number, got `many`\n"),
+        (("plot", "r", "--width", "wide"), "Invalid value for --width: must be a number, got `wide`\n"),
+        (("deadlock", "tag", "a", "--dscp", "x"), "Invalid value for --dscp: must be a whole number, got `x`\n"),
+    ],
+)
+def test_command_lines_that_lack_something_or_have_too_much(
+    arguments: tuple[str, ...], said: str, command: Command
+) -> None:
+    done = command(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {said}Try: incast {arguments[0]}")
+
+
+def test_a_file_is_no_folder_of_results(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, SMALL)
+    done = command("results", "scenario.toml")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: scenario.toml is a file, not the folder of results: `incast run` writes such a folder for a scenario\n",
+    )
+
+
 def test_results_that_are_none(command: Command, tmp_path: Path, results: Path) -> None:
     done = command("results", tmp_path)
     assert done.returncode == 2

@@ -11,6 +11,7 @@ import pytest
 
 import incast
 from conftest import SMALL, Command, write
+from incast import _markdown
 
 SCENARIO = """
 seed = 1
@@ -150,3 +151,13 @@ def test_nothing_in_common(base: incast.Results, command: Command, tmp_path: Pat
         done = command("compare", run(tmp_path / name, flows).path, base.path, "--scheme", "HPCC")
         assert (done.returncode, done.stdout) == (2, "")
         assert says in done.stderr
+
+
+def test_tables_of_pages_escape_bars_in_names() -> None:
+    rows = [("a|b", 1), ("two\nlines", 2.5)]
+    assert list(_markdown.table(("name", "size"), rows, (False, True))) == [
+        "| name | size |",
+        "|---|---:|",
+        r"| a\|b | 1 |",
+        "| two lines | 2.5 |",
+    ]

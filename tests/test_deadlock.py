@@ -204,8 +204,38 @@ def test_a_fabric_alone(command: Command, tmp_path: Path) -> None:
     assert note == "there is no workload: one lossless priority is assumed"
     assert command("deadlock", "check", "fabric.toml", "--paths", "up-down", "--bounces", 1).returncode == 1
     assert command("deadlock", "tag", "fabric.toml", "--paths", "up-down", "--method", "clos").returncode == 0
+    failures = command("deadlock", "check", "fabric.toml", "--failures", 1)
+    assert (failures.returncode, failures.stderr) == (0, "")
+    [table] = ROUTINGS.findall(failures.stdout)
+    assert [line.split()[-1] for line in table.strip().splitlines()[1:]] == ["no", "yes", "no", "no"]
     # What runs needs both.
     assert command("run", "fabric.toml").returncode == 2
+
+
+RAILS = "[fabric.rail_optimized]\nservers = 4\ngpus_per_server = 2\nspines = 0\nnvlink.forward = true\n"
+
+
+@pytest.mark.parametrize(
+    ("fabric", "options", "said"),
+    [
+        (RAILS, (), "through 6 GPUs, such as gpu0. A GPU forwards between NVLink and its NIC (`nvlink.forward`); "),
+        (RAILS, ("--failures", 1, "--detours", 2), "GPUs, such as gpu2. A GPU forwards between NVLink and its NIC"),
+        ("[fabric.bcube]\nn = 3\nk = 1\n", (), "servers, such as server0. A server forwards between its ports; "),
+        (RAILS, ("--cycles", 0), None),
+        (RAILS.replace("spines = 0", "spines = 2"), ("--paths", "up-down", "--bounces", 1), None),
+    ],
+)
+def test_cycles_through_gpus_and_servers(
+    fabric: str, options: tuple[object, ...], said: str | None, command: Command, tmp_path: Path
+) -> None:
+    write(tmp_path, fabric, "fabric.toml")
+    done = command("deadlock", "check", "fabric.toml", *options)
+    assert done.returncode == 1
+    notes = [line for line in done.stdout.splitlines() if line.startswith("note: the cycles above lead through ")]
+    assert len(notes) == (said is not None)
+    if said is not None:
+        assert said in notes[0]
+        assert "models it as a switch with PFC." in notes[0]
 
 
 BIG = """\

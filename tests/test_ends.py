@@ -354,6 +354,12 @@ def test_a_width_that_is_none(run: Run, arguments: tuple[str, ...]) -> None:
         done = run(*INCAST, *arguments, env={**terminal, "COLUMNS": columns})
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout == usual.stdout, columns
-    narrow = run(*INCAST, *arguments, env={**terminal, "COLUMNS": "20"})
-    assert narrow.returncode == 0
+    narrow, wide, widest, huge = (
+        run(*INCAST, *arguments, env={**terminal, "COLUMNS": columns}) for columns in ("20", "199", "200", "9" * 30)
+    )
+    assert narrow.returncode == wide.returncode == widest.returncode == 0
     assert narrow.stdout != usual.stdout
+    assert (huge.returncode, huge.stdout) == (0, widest.stdout)
+    assert max(map(len, widest.stdout.decode().splitlines())) <= 200
+    # Help fills the width; lists are narrower.
+    assert ("--help" in arguments) == (wide.stdout != widest.stdout)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import incast
 from conftest import Command
 from incast import declared
 from incast._tables import ARROW_TYPES, TYPES
@@ -107,8 +108,41 @@ def test_a_missing_column_is_named(table: str, missing: str, folder: Path, comma
     done = command("results", folder)
     assert done.returncode == 2
     assert done.stderr == (
-        f"error: {folder}/{table}.parquet is damaged: column {missing} is missing; run the scenario again\n"
+        f"error: {folder}/{table}.parquet is damaged: it has no column {missing}; run the scenario again\n"
     )
+
+
+def written_by_another_build(folder: Path) -> str:
+    """Change the build in the manifest; returns the sentence about it."""
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    here, manifest["build"] = manifest["build"], "0123456789ab"
+    file.write_text(json.dumps(manifest))
+    version = incast.__version__
+    return (
+        f"incast {version} (build 0123456789ab) wrote these results, but this is incast {version} (build {here}); "
+        "run the scenario again"
+    )
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_columns_that_another_version_did_not_have_are_no_damage(
+    reader: tuple[str, ...], folder: Path, command: Command
+) -> None:
+    missing = ["label", "fct_ps"]
+    rewrite(folder, "flows", lambda found: found.drop_columns(missing))
+    versions = written_by_another_build(folder)
+    done = command(reader[0], folder, *reader[1:])
+    assert done.returncode == 2
+    assert f"error: {folder}/flows.parquet has no column {', '.join(missing)}: {versions}\n" in done.stderr
+
+
+def test_damage_of_results_of_another_version(folder: Path, command: Command) -> None:
+    rewrite(folder, "flows", constant("fct_ps", -5, pa.int64()))
+    versions = written_by_another_build(folder)
+    done = command("report", folder, "-o", "page.html")
+    assert done.returncode == 2
+    assert f"flows.parquet is damaged: column fct_ps has a value below 0; {versions}\n" in done.stderr
 
 
 def test_a_table_that_another_program_has_written_is_no_damage_but_for_slowdowns(

@@ -11,10 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import incast
 from conftest import ROOT, Command, Start, stop, wait_until
+from incast.cli.study_ends import complaints
+from incast.integrity import SUMS, write_sums
 from incast.study import folder
 from incast.study.results import FORMAT
 from incast.study.tabulating import Span
@@ -649,6 +652,34 @@ def test_damaged_results(
     assert says in done.stderr
 
 
+def test_warnings_of_a_study_have_a_line_for_each_kind(
+    ran: incast.StudyResults, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def warn(sweep: incast.Sweep, number: int, texts: list[str], stop: str) -> None:
+        file = sweep.path / "runs" / sweep.done[number].key / "manifest.json"
+        manifest = json.loads(file.read_text())
+        manifest["warnings"] = [{"field": "rdma.rto", "line": None, "scheme": None, "text": text} for text in texts]
+        (scheme,) = manifest["schemes"].values()
+        scheme["stop"] |= {"reason": stop, "text": f"{stop}: queues {number} and 9 wait"}
+        scheme["counts"]["lossless_drops"] = 7 * number
+        file.write_text(json.dumps(manifest))
+
+    sweeps = {
+        name: incast.open_sweep(shutil.copytree(ran.sweeps["load"].path, tmp_path / name)) for name in ("load", "more")
+    }
+    warn(sweeps["load"], 0, ["has no effect: never used"], "deadlock")
+    warn(sweeps["load"], 3, ["late 12 times; write `rto = 1ms`", "has no effect: never used"], "deadlock")
+    warn(sweeps["more"], 1, ["late 5 times; write `rto = 2ms`"], "finished")
+    assert complaints(sweeps, "all are on a page") == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: 2 of 24 runs (sweep load): deadlock",
+        "warning: 2 of 24 runs (sweeps load, more): lossless packets dropped: PFC headroom exceeded",
+        "warning: 2 of 24 runs (sweep load): rdma.rto: has no effect: never used",
+        "warning: 2 of 24 runs (sweeps load, more): rdma.rto: late 12 times (numbers of one run)",
+        "note: all are on a page",
+    ]
+
+
 def test_a_truncated_table_is_told(ran: incast.StudyResults, tmp_path: Path, command: Command) -> None:
     out = Path(shutil.copytree(ran.path, tmp_path / "out"))
     file = next(out.glob("load/runs/*/slowdown.parquet"))
@@ -656,6 +687,23 @@ def test_a_truncated_table_is_told(ran: incast.StudyResults, tmp_path: Path, com
     done = command("study", "judge", TINY, out)
     assert done.returncode == 2
     assert "slowdown" in done.stderr
+
+
+def test_sql_that_reads_a_column_of_later_versions(ran: incast.StudyResults, tmp_path: Path, command: Command) -> None:
+    out = Path(shutil.copytree(ran.path, tmp_path / "out"))
+    for run in out.glob("load/runs/*"):
+        duckdb.sql(f"copy (select * exclude packets from '{run}/flows.parquet') to '{run}/new' (format parquet)")
+        (run / "new").rename(run / "flows.parquet")
+        manifest = json.loads((run / "manifest.json").read_text())
+        manifest["tables"]["flows"]["bytes"] = (run / "flows.parquet").stat().st_size
+        (run / "manifest.json").write_text(json.dumps({**manifest, "build": "0123456789ab"}))
+        (run / SUMS).unlink()
+        write_sums(run)
+    done = command("study", "judge", TINY, "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "flows.parquet has no column packets: incast " in done.stderr
+    assert "(build 0123456789ab) wrote these results" in done.stderr
+    assert done.stderr.endswith("; repeat the command `incast study run ... -o out`: it runs every simulation again\n")
 
 
 def test_a_study_runs_damaged_runs_again(ran: incast.StudyResults, tmp_path: Path, command: Command) -> None:

@@ -322,14 +322,31 @@ def test_plan_is_shown(command: Command, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scenario.toml", "sweep.toml"]
 
 
+def test_an_axis_over_a_field_that_a_scheme_overrides(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, SMALL + "ecn.kmin = '50kB'\nswitch.buffer = '2MB'\n")  # of HPCC, the last scheme
+    sweep_file = write(tmp_path, HEAD + SEEDS + axis("path = 'switch.buffer'\nvalues = ['4MB', '6MB']"), "sweep.toml")
+    overridden = "warning: axis `buffer` has no effect on scheme HPCC, which overrides `switch.buffer`; leave out its "
+    done = command("sweep", "sweep.toml", "--plan")
+    assert (done.returncode, done.stderr) == (0, f"{overridden}repeated runs with `skip`\n")
+    buffers = {json.loads(run.tree)["scheme"]["HPCC"]["switch"]["buffer"] for run in sweep.read(sweep_file).runs[1::2]}
+    assert buffers == {"2MB"}
+    own = axis("name = 'own'\npath = 'scheme.HPCC.switch.buffer'\nvalues = ['1MB', '3MB']")
+    write(tmp_path, sweep_file.read_text() + own, "sweep.toml")
+    other = "warning: axis `own` has no effect on scheme DCQCN; leave out its repeated runs with `skip`\n"
+    assert command("sweep", "sweep.toml", "--plan").stderr == f"{overridden}repeated runs with `skip`\n{other}"
+    skip = "skip = [{ buffer = '6MB', scheme = 'HPCC' }, { own = '3MB', scheme = 'DCQCN' }]\n"
+    write(tmp_path, skip + sweep_file.read_text(), "sweep.toml")
+    assert command("sweep", "sweep.toml", "--plan").stderr == ""
+
+
 def axis(text: str) -> str:
     return f"[[vary]]\n{text}\n"
 
 
 BAD = {
     "unknown field": (LOADS.replace(".load", ".laod"), "workload[1].poisson.laod", ("laod", "`load`")),
-    "value out of range": (LOADS.replace("0.4", "-0.4"), "poisson.load", ("-0.4", "load")),
-    "not of this kind": (SEEDS.replace("[1, 2]", '[1, "two"]'), "seed", ("two", "seed")),
+    "value out of range": (LOADS.replace("0.4", "-0.4"), "values", ("-0.4", "load")),
+    "not of this kind": (SEEDS.replace("[1, 2]", '[1, "two"]'), "values", ("two", "seed")),
     "unknown key": (SEEDS.replace("path", "pth"), "pth", ("pth", "path")),
     "two axes of one name": (SEEDS + SEEDS.replace("[1, 2]", "[3]"), "[[vary]]", ("two axes", "`seed`")),
     "names that differ in case": (SEEDS + axis('name = "Seed"\npoints = [{ name = "a" }]'), None, ("`Seed`",)),

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import incast
 from agreement_runs import MOVED_NS, Case, Run, ways
+from incast._markdown import table
 from incast.comparison import Bin, Flow, Percentiles
 
 Percentile = Literal["p50", "p95", "p99"]
@@ -152,12 +153,12 @@ def overview_table(rows: list[dict[str, str]]) -> str:
         "> 5 %",
         *(kind.capitalize() for kind in CAUSES),
     )
-    lines = [line(*names), line(*("---" for _ in names))]
+    cells = []
     for row in rows:
         percentiles = (f"{row[f'{name}_mean_pct']} ± {row[f'{name}_mean_error_pct']}" for name in PERCENTILES)
         counts = (row[name] for name in ("flow_median_pct", "beyond_5_pct", *CAUSES))
-        lines.append(line(row["scheme"], row["flows"], row["identical_ns3"], *percentiles, *counts))
-    return "\n".join(lines)
+        cells.append((row["scheme"], row["flows"], row["identical_ns3"], *percentiles, *counts))
+    return "\n".join(table(names, cells))
 
 
 def beyond(all_: list[Compared]) -> list[Row]:
@@ -331,8 +332,3 @@ def figures(names: str, percentiles: Percentiles | None, form: str) -> Row:
     """Three percentiles by column name; empty if there are none."""
     values = {name: "" if percentiles is None else format(getattr(percentiles, name), form) for name in PERCENTILES}
     return {names.format(name): value for name, value in values.items()}
-
-
-def line(*words: object) -> str:
-    """A line of a Markdown table."""
-    return f"| {' | '.join(map(str, words))} |"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import incast
+from incast._markdown import table
 from incast.study.counting import KINDS, PUBLISHED, by_kind
-from incast.study.writing import row
 
 FOLDER = Path(__file__).parent.parent / "docs" / "evaluations"
 PAGE = FOLDER / "README.md"
@@ -39,21 +39,22 @@ def _lines() -> Iterator[str]:
         "",
         f"Verdicts on {PUBLISHED} ({KINDS[PUBLISHED]}):",
         "",
-        "| publication | hold | fail | undecided | not measured | scale | CPU hours |",
-        "|---|---|---|---|---|---|---|",
     ]
     total: Counter[str] = Counter()
+    rows = []
     for name in sorted(found):
         counts = Counter(_published(found[name]))
         total += counts
         title = f"[{incast.load_study(name).title}]({name}.md)"
-        yield row(
-            title, *_cells(counts), found[name]["scale"], found[name]["provenance"]["CPU time of simulations"][:-2]
-        )
-    yield row("all", *_cells(total), "", "")
-    yield from ["", "| scale | meaning |", "|---|---|"]
-    yield row("paper", "sizes and durations of the publication, or as close as 2.5 hours on two cores allow")
-    yield row("quick", "shorter runs and fewer seeds: more statements stay undecided")
+        hours = found[name]["provenance"]["CPU time of simulations"][:-2]
+        rows.append((title, *_cells(counts), found[name]["scale"], hours))
+    rows.append(("all", *_cells(total), "", ""))
+    yield from table(("publication", "hold", "fail", "undecided", "not measured", "scale", "CPU hours"), rows)
+    scales = (
+        ("paper", "sizes and durations of the publication, or as close as 2.5 hours on two cores allow"),
+        ("quick", "shorter runs and fewer seeds: more statements stay undecided"),
+    )
+    yield from ["", *table(("scale", "meaning"), scales)]
 
 
 def _published(found: dict[str, Any]) -> list[str]:

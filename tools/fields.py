@@ -11,6 +11,7 @@ import typing
 from collections.abc import Collection, Iterator
 from typing import Any, Literal, Union
 
+from incast import _markdown
 from incast.study.description import Selection
 from incast.sweep.file import Value
 
@@ -21,7 +22,7 @@ def table(cls: type[Any], without: Collection[str] = (), only: Collection[str] |
     """The fields of a dataclass that is read from a file, a row each: all but some, or some only."""
     texts = descriptions(cls)
     hints = typing.get_type_hints(cls)
-    yield from ["| field | takes | meaning |", "|---|---|---|"]
+    rows = []
     for field in dataclasses.fields(cls):
         name = field.name.removesuffix("_")
         if field.name in without or (only is not None and field.name not in only):
@@ -29,8 +30,8 @@ def table(cls: type[Any], without: Collection[str] = (), only: Collection[str] |
         needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         takes = kind(hints[field.name]) + (", required" if needed else "")
         text = texts[field.name].replace(" (our choice)", "")
-        yield f"| `{name}` | {takes} | {text} |"
-    yield ""
+        rows.append((f"`{name}`", takes, text))
+    yield from [*_markdown.table(("field", "takes", "meaning"), rows), ""]
 
 
 def descriptions(cls: type[Any]) -> dict[str, str]:
@@ -49,7 +50,7 @@ def texts_of(cls: type[Any]) -> dict[str, str]:
     for one, below in zip(body.body, body.body[1:], strict=False):
         if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(below, ast.Expr):
             assert isinstance(below.value, ast.Constant)
-            found[one.target.id] = " ".join(str(below.value.value).split()).replace("|", "\\|")
+            found[one.target.id] = " ".join(str(below.value.value).split())
     return found
 
 

@@ -19,6 +19,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from incast import _markdown
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "licences.md"
 TEXTS = ROOT / "THIRD-PARTY.txt"
@@ -91,8 +93,8 @@ def table(kind: str, found: Iterable[tuple[str, str]]) -> str:
     names: dict[str, list[str]] = {}
     for name, licence in found:
         names.setdefault(licence, []).append(name)
-    rows = [f"| {licence} | {', '.join(sorted(names[licence], key=str.lower))} |" for licence in sorted(names)]
-    return "\n".join(["| licence | " + kind + "s |", "|---|---|", *rows]) + "\n"
+    rows = ((licence, ", ".join(sorted(names[licence], key=str.lower))) for licence in sorted(names))
+    return "\n".join(_markdown.table(("licence", f"{kind}s"), rows)) + "\n"
 
 
 def texts() -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import studies
 import sweeps
-from incast import computed
+from incast import _markdown, computed
 from program import Json, Program
-from reference_cells import code, row, sentence, split, table, words
+from reference_cells import code, sentence, split, table, words
 from reference_schema import Book, variants
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -251,10 +251,9 @@ def sizes(program: Program) -> Iterator[str]:
         "or a "
         'file with a row `bytes percent` for each corner (`{ file = "sizes.txt" }`).',
         "",
-        "| name | mean (B) | median (B) | measured | source, file |",
-        "|---|---|---|---|---|",
     ]
     repositories: list[str] = []
+    rows = []
     for entry in program.catalogue["sizes"]:
         source, _, points = entry["source"].partition("; points of repository ")
         repository, commit, file = points.split(", ", 2)
@@ -265,7 +264,8 @@ def sizes(program: Program) -> Iterator[str]:
         # A path may have a remark in brackets, which may have slashes too.
         path, bracket, remark = file.partition(" (")
         of_file = f"[{number}] {Path(path).name}{bracket}{remark}"
-        yield row(f"`{entry['name']}`", *numbers, entry["description"], f"{source}; {of_file}")
+        rows.append((f"`{entry['name']}`", *numbers, words(entry["description"]), words(f"{source}; {of_file}")))
+    yield from _markdown.table(("name", "mean (B)", "median (B)", "measured", "source, file"), rows)
     yield from ["", "Repositories of the files:", ""]
     yield from (f"{number}. {repository}" for number, repository in enumerate(repositories, 1))
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from incast import _markdown
 from program import Json
 
 RANGE = re.compile(
@@ -24,12 +25,12 @@ def table(parameters: list[Json], listed: bool = True) -> Iterator[str]:
     """A table of parameters; choices are listed below it, or named in it."""
     if not parameters:
         return
-    yield from ["| parameter | value | meaning |", "|---|---|---|"]
+    rows = []
     for one in parameters:
         text, default = split(one)
         takes = plain(one["kind"], listed) + ("" if RANGE.search(text) else interval(one.get("range")))
-        yield row(f"`{one['name']}`", f"{takes}; {default}" if default else takes, text)
-    yield ""
+        rows.append((f"`{one['name']}`", words(f"{takes}; {default}" if default else takes), words(text)))
+    yield from [*_markdown.table(("parameter", "value", "meaning"), rows), ""]
 
 
 def interval(bounds: Json | None) -> str:
@@ -105,11 +106,6 @@ def plain(kind: str, listed: bool = True) -> str:
         names = (part for part in kind.split(" | ") if not part.startswith("{"))
         return "choice" if listed else "/".join(f"`{name}`" for name in names)
     return kind.replace(" | ", " or ")
-
-
-def row(*cells: str) -> str:
-    """A row of a table."""
-    return "| " + " | ".join(words(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
 def sentence(text: str) -> str:

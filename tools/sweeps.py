@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fields import table
+from incast import _markdown
 from incast.declared import Counter
 from incast.sweep import runs
 from incast.sweep.columns import of_slowdown
@@ -40,8 +41,8 @@ def page(program: Program) -> Iterator[str]:
         ("scale.NAME", Scale),
     ):
         yield from [f"## {heading}", "", (cls.__doc__ or "").strip(), "", *table(cls)]
-    yield from ["## The folder", "", "| file | content |", "|---|---|"]
-    yield from (f"| {', '.join(f'`{one}`' for one in name.split(', '))} | {text} |" for name, text in FILES.items())
+    files = ((", ".join(f"`{one}`" for one in name.split(", ")), text) for name, text in FILES.items())
+    yield from ["## The folder", "", *_markdown.table(("file", "content"), files)]
     yield from ["", "## runs", "", "The varied parameters follow `run`.", ""]
     counters, of_hypervisors = (
         [Counter(**each) for each in program.catalogue[kind]] for kind in ("counters", "hypervisor_counters")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from incast import _database, declared
 from incast._database import quoted, utf8
 from incast._echo import word
-from incast.errors import DamagedError
-from incast.integrity import damaged
+from incast.errors import DamagedError, ResultsError
+from incast.integrity import damaged, without
 
 if TYPE_CHECKING:
     import duckdb
@@ -72,33 +72,31 @@ def check(connection: duckdb.DuckDBPyConnection, results: Results, tables: Itera
 def checked(results: Results, name: str) -> Table:
     """A table that has every column, after `check`."""
     table = results.table(name)
-    there = [column.name for column in table.columns]
-    if missing := next((column for column in declared.tables()[name].columns if column not in there), None):
-        raise _damaged(results, name, f"column {missing} is missing")
+    if lacking := _lacking(results, name, [column.name for column in table.columns]):
+        raise lacking
     _check_alone(results, name)
     return table
 
 
-def incomplete(results: Results) -> DamagedError | None:
-    """The error for the first column that a table lacks, if any: a query with it fails."""
+def incomplete(results: Results) -> ResultsError | None:
+    """The error for the first table that lacks columns, if any: a query with them fails."""
     files = {name: _file(results, name) for name in results.tables if name in declared.tables()}
     import duckdb
 
     with _database.connect(files.values()) as connection, suppress(duckdb.Error):
         for name, file in files.items():
             there = connection.execute("describe from read_parquet(?)", [utf8(file)]).fetchall()
-            names = {row[0] for row in there}
-            if missing := next((column for column in declared.tables()[name].columns if column not in names), None):
-                return _damaged(results, name, f"column {missing} is missing")
+            if lacking := _lacking(results, name, [row[0] for row in there]):
+                return lacking
     return None
 
 
-def explained(error: DamagedError, results: Results) -> DamagedError:
+def explained(error: DamagedError, results: Results) -> ResultsError:
     """The core's error about the columns of `flows`, which does not name the column, with its name and type."""
     found = {column.name: column.type for column in results.table("flows").columns}
+    if lacking := _lacking(results, "flows", list(found)):
+        return lacking
     for name, column in declared.tables()["flows"].columns.items():
-        if name not in found:
-            return _damaged(results, "flows", f"column {name} is missing")
         if found[name] != ARROW_TYPES[column.kind]:
             return _damaged(results, "flows", f"column {name} is {found[name]}, must be {ARROW_TYPES[column.kind]}")
     try:
@@ -122,6 +120,14 @@ def _check_alone(results: Results, table: str) -> None:
 
 def _file(results: Results, table: str) -> Path:
     return results.path / f"{table}.parquet"
+
+
+def _lacking(results: Results, table: str, names: Sequence[str]) -> ResultsError | None:
+    """The error for a table that lacks columns, if it does; `names` are those that it has."""
+    missing = [column for column in declared.tables()[table].columns if column not in names]
+    if not missing:
+        return None
+    return without(f"column {', '.join(missing)}", _file(results, table))
 
 
 def _damaged(results: Results, table: str, why: str) -> DamagedError:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 20
 """Smallest width in columns that is believed (our choice): some terminals and `COLUMNS` report 0 or 1."""
+WIDEST = 200
+"""Largest width in columns that is used (our choice): lines do not read better, and boxes of `--help` fill them."""
 USUAL = 80
 """Columns of a terminal of unknown width (the default of Python and Rich)."""
 
@@ -20,8 +22,8 @@ def width(widest: int) -> int:
 
 
 def believed(columns: int) -> int:
-    """A reported width, or the usual one."""
-    return columns if columns >= NARROWEST else USUAL
+    """A reported width up to the largest, or the usual one."""
+    return min(columns, WIDEST) if columns >= NARROWEST else USUAL
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -34,6 +36,7 @@ def console(*, stderr: bool = False) -> Console:
             raise
 
     found = Plain(stderr=stderr)
-    if found.width < NARROWEST:
-        found.width = USUAL
+    # Rich follows the size of a window only while no width is set.
+    if found.width != (columns := believed(found.width)):
+        found.width = columns
     return found

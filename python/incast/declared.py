@@ -104,9 +104,20 @@ def bad_stop(scheme: dict[str, Any]) -> list[str]:
     return [stop["text"]] if stops().get(stop["reason"]) else []
 
 
+def bad_ends(scheme: dict[str, Any]) -> list[str]:
+    """Kinds of a scheme's failures, without names and numbers of the run."""
+    reason = scheme["stop"]["reason"]
+    of_counters = [counter.description for counter in _above_0(scheme, "failure")]
+    return [reason, *of_counters] if stops().get(reason) else of_counters
+
+
 def above_0(scheme: dict[str, Any], notice: str, *, drops: bool = True) -> list[str]:
     """Counts above 0 of a scheme, of counters with a notice; with or without counters of drops."""
-    named = [each for each in counters() if each.notice == notice and (drops or not each.name.endswith("_drops"))]
+    found = _above_0(scheme, notice)
+    return [each.text(count) for each, count in found.items() if drops or not each.name.endswith("_drops")]
+
+
+def _above_0(scheme: dict[str, Any], notice: str) -> dict[Counter, int]:
     # Earlier versions lacked some counters.
-    found = {each: scheme["counts"].get(each.name, 0) for each in named}
-    return [each.text(count) for each, count in found.items() if count]
+    counts = {each: scheme["counts"].get(each.name, 0) for each in counters() if each.notice == notice}
+    return {counter: count for counter, count in counts.items() if count}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incast import _core, _input
-from incast._echo import shell
+from incast._echo import shell, word
 from incast.errors import DamagedError, ResultsError, translated
 
 SUMS = "SHA256SUMS"
@@ -124,8 +125,8 @@ def parts_of(folder: Path) -> list[Path]:
     return [part for each in sweeps if (each / RUNS).is_dir() for part in sorted((each / RUNS).iterdir())]
 
 
-def remedy(folder: Path) -> str:
-    """Advice about a damaged results folder."""
+def remedy(folder: Path, runs: str = "damaged runs") -> str:
+    """Advice about a results folder that cannot be read; `runs` are those that its command repeats."""
     from incast.analysis.dataset import INDEX as ANALYSIS
     from incast.study.results import MANIFEST as STUDY
     from incast.sweep.folder import INDEX as SWEEP
@@ -138,13 +139,36 @@ def remedy(folder: Path) -> str:
     of_study = (sweep.parent / STUDY).is_file()
     command, whole = ("study run", sweep.parent) if of_study else ("sweep", sweep)
     shown = whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole
-    return f"repeat the command `incast {command} ... -o {shell(shown)}`: it runs damaged runs again"
+    return f"repeat the command `incast {command} ... -o {shell(shown)}`: it runs {runs} again"
 
 
 def damaged(text: str, folder: Path) -> DamagedError:
     """The error about damage of a results folder, with the remedy."""
     join = "\n" if "\n" in text else "; "
-    return DamagedError(f"{text}{join}{remedy(folder)}")
+    return DamagedError(join.join(filter(None, [text, other_version(folder), remedy(folder)])))
+
+
+def without(what: str, file: Path) -> ResultsError:
+    """The error about a file of results that lacks something: another version wrote it, or it is damaged."""
+    folder = file.parent
+    if other := other_version(folder):
+        return ResultsError(f"{file} has no {what}: {other}; {remedy(folder, 'every simulation')}")
+    return damaged(str(Damage(file, f"it has no {what}")), folder)
+
+
+def other_version(folder: Path) -> str | None:
+    """Sentence that names the version that wrote results, if it is another one than this and known."""
+    try:
+        manifest = json.loads(_input.read_text(folder / "manifest.json", ResultsError))
+        wrote, build = str(manifest["incast"]), str(manifest["build"])
+    except (OSError, ResultsError, ValueError, KeyError, TypeError):
+        return None
+    if (wrote, build) == (_core.__version__, _core.__build__):
+        return None
+    return (
+        f"incast {word(wrote)} (build {word(build)}) wrote these results, "
+        f"but this is incast {_core.__version__} (build {_core.__build__})"
+    )
 
 
 @contextmanager

@@ -281,4 +281,6 @@ def _other_kind(path: Path) -> str | None:
         )
     if path.is_file() and (path.parent / "manifest.json").is_file():
         return f"a file of results: name its folder, {path.parent}"
+    if path.is_file():
+        return "a file, not the folder of results: `incast run` writes such a folder for a scenario"
     return None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, Token
 from cyclopts.validators import Number
 
 Overrides = Annotated[
@@ -26,7 +26,15 @@ SEED = 2**63 - 1
 
 def whole(least: int, most: int = MANY) -> Parameter:
     """An option that is a whole number in a range."""
-    return Parameter(validator=Number(gte=least, lte=most))
+    return Parameter(converter=_whole, validator=Number(gte=least, lte=most))
+
+
+def _whole(_: type, tokens: Sequence[Token]) -> int:
+    """The number of an option. The library's own conversion would round 1.5."""
+    try:
+        return int(tokens[0].value)
+    except ValueError:
+        raise ValueError(f"must be a whole number, got `{tokens[0].value}`") from None
 
 
 def command(name: str, function: Callable[..., Any], epilogue: str) -> App:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Iterable
 from types import FunctionType
 
-from cyclopts import App, CoercionError, CycloptsError, UnknownOptionError
+from cyclopts import App, CycloptsError
 
 from incast import _companions, _core, _terminal
-from incast._nearest import renamed
 from incast.cli import codes
+from incast.cli.wrong_line import message
 from incast.errors import IncastError
 
 EPILOGUE = f"""
@@ -132,7 +131,7 @@ def run(tokens: Iterable[str] | None = None) -> int:
             result_action="return_value",
         )
     except CycloptsError as error:
-        raise CommandLineError(f"{_renamed(error) or error}\nTry: {_help(error)}") from None
+        raise CommandLineError(f"{message(error)}\nTry: {_help(error)}") from None
     return code if isinstance(code, int) else codes.OK
 
 
@@ -167,19 +166,6 @@ def _paragraphs(text: str, indent: int) -> str:
 
 class CommandLineError(IncastError):
     """The command line is not valid."""
-
-
-def _renamed(error: CycloptsError) -> str | None:
-    """The message for an option, or a value of one, of an earlier version: it names the new one."""
-    if isinstance(error, UnknownOptionError):
-        written = (error.token.keyword or error.token.value).partition("=")[0]
-        known = {name.strip("-").replace("-", "_"): name for each in error.argument_collection for name in each.names}
-        now = renamed(written.strip("-").replace("-", "_"), known)
-        return f"option `{written}` is now `{known[now]}`" if now else None
-    if isinstance(error, CoercionError) and error.token:
-        now = renamed(error.token.value, re.findall(r"[\w-]+", str(error).partition("Choose from:")[2]))
-        return f"`{error.token.value}` is now `{now}`" if now else None
-    return None
 
 
 def _help(error: CycloptsError) -> str:

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from incast import _companions, _core
 from incast._whole import refuse_if_there, write_all, write_whole
-from incast.cli import codes, deadlock_routing, deadlock_verify, jellyfish
+from incast.cli import codes, deadlock_routing, deadlock_servers, deadlock_verify, jellyfish
 from incast.cli.command import Flag, Overrides, Overwrite, whole
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, only_for, paths_of, together
@@ -138,6 +138,8 @@ def check(
         picture = draw_cycle(scenario, found)
         write_whole(draw, picture.svg.encode(), overwrite=overwrite, option="--draw")
     print(report if format == "json" else text.rstrip("\n"))
+    if format == "text" and (note := deadlock_servers.note(scenario, json.loads(report))):
+        print(f"\n{note}")
     if format == "text" and paths == "routes" and (fail or failures is not None):
         print(f"\n{deadlock_routing.table(scenario, detours)}")
     if picture is not None:

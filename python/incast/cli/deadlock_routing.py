@@ -37,7 +37,7 @@ def _kind(routing: str) -> str:
 
 
 def _routings(scenario: _core.Scenario) -> set[str]:
-    """Routing of all schemes."""
+    """Routing of all schemes, or of a scenario without schemes."""
     tree = json.loads(scenario.whole("json"))
     usual = tree["network"]["routing"]
-    return {scheme.get("network", {}).get("routing", usual) for scheme in tree["scheme"].values()}
+    return {each.get("network", {}).get("routing", usual) for each in tree.get("scheme", {}).values()} or {usual}

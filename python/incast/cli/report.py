@@ -20,7 +20,7 @@ Examples:
 
 
 def report(
-    first: Path,
+    folder: Path,
     /,
     *more: Path,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
@@ -32,7 +32,7 @@ def report(
 
     Parameters
     ----------
-    first
+    folder
         Results folder of a run, a sweep or a study.
     more
         More folders, to choose from on the same page.
@@ -45,12 +45,12 @@ def report(
     # Imported here: other commands do not need the chart libraries.
     from incast.report import write
 
-    folder = first.resolve()
-    file = output or first.parent / f"{folder.name}.html"
+    name = folder.resolve().name
+    file = output or folder.parent / f"{name}.html"
     console = _terminal.console(stderr=True)
     with console.status("reading the results") as status:
         write(
-            [first, *more],
+            [folder, *more],
             file,
             overwrite=overwrite,
             progress=lambda done, count: status.update(f"{done} of {count} scenarios read"),

@@ -213,7 +213,7 @@ def _printed(found: StudyResults, *, quiet: bool) -> int:
         if found.tables:
             codes.say(f"tables of the study as CSV: {found.path / results.TABLES}")
         codes.say(f"all figures: incast study show {shell(found.path)} --figures")
-    code = complaints(found.sweeps)
+    code = complaints(found.sweeps, f"each warning, with its advice, is on the page {found.path / results.PAGE}")
     for name, analysis in found.analyses.items():
         if analysis.impossible:
             codes.complain(f"warning: analysis {name} was skipped: {analysis.impossible}")

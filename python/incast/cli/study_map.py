@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 import incast
 from incast import _terminal
+from incast._echo import shell
 from incast.cli import codes
 from incast.cli.command import WORKERS, whole
 from incast.cli.phases import Phases
@@ -78,7 +79,8 @@ def map_(
         codes.say("\n".join(map_writing.terminal(found)))
         codes.say(f"\nmap in {found.path}: {mapped.TABLE}, {mapped.CONTENT}")
         codes.say(f"page with charts: {found.path / mapped.PAGE}")
-    return complaints(found.sweeps, lambda run: f"{_points(planned, run)}: {run.label}")
+    help_ = f"`incast report {shell(found.path / 'SWEEP')}` shows each warning of a sweep, with its advice"
+    return complaints(found.sweeps, help_, lambda run: f"{_points(planned, run)}: {run.label}")
 
 
 def _points(planned: MapPlan, run: Run) -> str:

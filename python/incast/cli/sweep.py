@@ -18,6 +18,7 @@ from incast.cli.command import WORKERS, Overrides, command, whole
 from incast.cli.phases import Phases
 from incast.cli.sweep_live import SweepLive
 from incast.errors import ResultsError
+from incast.sweep.effect import without_effect
 from incast.sweep.text import of_unfinished
 
 EXAMPLES = """
@@ -81,6 +82,7 @@ def sweep(
     """
     with Phases("checking all values", quiet=quiet):
         planned = sweeps.read(file, scale=scale, overrides=set_ or [], check=True)
+    codes.warn(without_effect(planned))
     if plan:
         _show(planned)
         return codes.OK

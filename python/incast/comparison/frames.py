@@ -133,8 +133,7 @@ def _explained(file: Path, number: int, line: bytes) -> ComparisonError:
 
 def _read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme: str) -> None:
     """Add the frames of a scheme: a pause and, unless the run ended first, a resume for each interval."""
-    file = results.path / "pauses.parquet"
-    with match.reading(file):
+    with match.reading(results, "pauses") as file:
         connection.execute(
             """
             INSERT INTO frames

@@ -35,21 +35,24 @@ def chosen(results: Results, scheme: str | None, option: str = "--scheme") -> st
 
 
 @contextmanager
-def reading(file: Path) -> Iterator[None]:
-    """Report DuckDB's errors about a table of results."""
+def reading(results: Results, table: str) -> Iterator[Path]:
+    """The file of a table of results; reports DuckDB's errors about it."""
     import duckdb
 
+    file = results.path / f"{table}.parquet"
     try:
-        yield
+        yield file
     except duckdb.OutOfMemoryException as error:
         raise EnvironmentFailure(f"{file}: {error}") from None
     except duckdb.Error as error:
+        if isinstance(error, duckdb.BinderException) and (lacking := _tables.incomplete(results)):
+            raise lacking from None
         raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if it is damaged, run the scenario again") from None
 
 
 def check(connection: duckdb.DuckDBPyConnection, results: Results, table: str) -> None:
     """Raise `ResultsError` for a table with other columns or values than the simulator writes."""
-    with reading(results.path / f"{table}.parquet"):
+    with reading(results, table):
         _tables.check(connection, results, [table])
 
 
@@ -65,9 +68,8 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
 
     Hosts of an ns-3 topology are named `h` and the number of the node; hosts of other fabrics have their own number.
     """
-    file = results.path / FLOWS
     check(connection, results, "flows")
-    with reading(file):
+    with reading(results, "flows") as file:
         named = connection.execute(
             "SELECT bool_and(regexp_full_match(name, 'h[0-9]+')) FROM "
             "(SELECT src_name AS name FROM read_parquet($file) UNION SELECT dst_name FROM read_parquet($file))",

@@ -61,7 +61,7 @@ def connect(results: Results, scheme: str, *tables: str) -> duckdb.DuckDBPyConne
     connection = _database.connect(files.values())
     for table in files:
         match.check(connection, results, table)
-    with match.reading(files["ports"]):
+    with match.reading(results, "ports"):
         connection.execute(
             """
             CREATE TABLE ports AS

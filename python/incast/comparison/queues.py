@@ -89,9 +89,8 @@ def sampling(results: Results, scheme: str, at_least_ps: int = 0) -> Sampling:
 
 def lengths(results: Results, scheme: str, when: Sampling, times: Sequence[int]) -> Iterator[Block]:
     """Queue lengths of every switch port up to each of some times, in picoseconds, in ascending order."""
-    file = results.path / "queues.parquet"
     connection = ports.connect(results, scheme, "queues")
-    with match.reading(file):
+    with match.reading(results, "queues") as file:
         rows = connection.execute(
             """
             SELECT block.time_ps, node, interface, queue_bytes // 1000 AS kb, count(*)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Literal
 
+from incast._markdown import table
 from incast.charts import look
 from incast.comparison.comparison import Bin, Comparison, Flow, Unmatched
 
@@ -43,15 +44,14 @@ def markdown(comparison: Comparison, by_flow: int) -> str:
     """The comparison as a section of a page."""
     names = [f"{side} {name}" for side in ("reference", "results", "difference (%)") for name in PERCENTILES]
     lines = [verdict(comparison), "", sides(comparison), ""]
-    bins = [table_line([size, f"{each.flows:,}", *cells(each)]) for size, each in rows(comparison)]
+    bins = [[size, f"{each.flows:,}", *cells(each)] for size, each in rows(comparison)]
     if bins:
         heads = ["up to", "flows", *names]
-        lines += [table_line(heads), table_line(["--:"] * len(heads)), *bins, ""]
+        lines += [*table(heads, bins, [True] * len(heads)), ""]
     lines += [*(f"- {line}" for line in summary(comparison))]
     largest = comparison.largest(by_flow)
     if largest:
-        lines += ["", table_line(["flow", "completion time"]), table_line(["---", "---"])]
-        lines += [table_line([which(flow), changed(flow)]) for flow in largest]
+        lines += ["", *table(("flow", "completion time"), ((which(flow), changed(flow)) for flow in largest))]
     for side in SIDES:
         lines += alone(comparison, side)
     return "\n".join(lines)
@@ -205,11 +205,6 @@ def numbered(flow: Flow | Unmatched) -> str:
 def changed(flow: Flow) -> str:
     """Completion times of a flow on both sides."""
     return f"{flow.reference_ns / 1000:.3f} us, results {flow.results_ns / 1000:.3f} us ({flow.difference:+.2f} %)"
-
-
-def table_line(words: list[str]) -> str:
-    """A line of a table in Markdown."""
-    return f"| {' | '.join(words)} |"
 
 
 def _bin(each: Bin) -> dict[str, object]:

@@ -7,8 +7,8 @@ import io
 import json
 from typing import Any
 
+from incast import _markdown
 from incast.comparison.ports import PortComparison, Rows
-from incast.comparison.render import table_line
 
 LISTED = 20
 """Most ports listed in text; CSV and JSON have all."""
@@ -32,8 +32,8 @@ def markdown(comparison: PortComparison, most: int) -> str:
     lines = [comparison.verdict, "", sides(comparison)]
     for name, table in comparison.tables.items():
         if table.rows:
-            lines += ["", table_line([*table.columns]), table_line(["---"] * len(table.columns))]
-            lines += [table_line([*map(cell, row)]) for row in table.rows[: limit(name, most)]]
+            shown = (map(cell, row) for row in table.rows[: limit(name, most)])
+            lines += ["", *_markdown.table(table.columns, shown)]
             lines += rest(name, table, most)
     return "\n".join(lines)
 

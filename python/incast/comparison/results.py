@@ -40,9 +40,8 @@ def schemes(results: Results, reference: Results, scheme: str | None, other: str
 
 def read(connection: duckdb.DuckDBPyConnection, reference: Results, scheme: str) -> None:
     """Read the flows of a scheme into the table `reference`; their numbers take the place of lines."""
-    file = reference.path / match.FLOWS
     match.check(connection, reference, "flows")
-    with match.reading(file):
+    with match.reading(reference, "flows") as file:
         connection.execute(
             """
             CREATE TABLE reference AS
@@ -56,9 +55,8 @@ def read(connection: duckdb.DuckDBPyConnection, reference: Results, scheme: str)
 
 def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme: str) -> None:
     """Read the flows of a scheme into the table `results`."""
-    file = results.path / match.FLOWS
     match.check(connection, results, "flows")
-    with match.reading(file):
+    with match.reading(results, "flows") as file:
         connection.execute(
             """
             CREATE TABLE results AS

@@ -61,6 +61,5 @@ def _claims(found: StudyMap) -> str:
 
 
 def _parameters(found: StudyMap) -> str:
-    heads, *rows = map_writing.parameters(found)
-    whole_rows = [(*row, axis.why) for row, axis in zip(rows, found.axes, strict=True)]
-    return table((*heads, "reason of the range"), whole_rows, "Open parameters of the publication")
+    rows = [(*row, axis.why) for row, axis in zip(map_writing.parameters(found), found.axes, strict=True)]
+    return table((*map_writing.PARAMETERS, "reason of the range"), rows, "Open parameters of the publication")

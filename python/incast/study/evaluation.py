@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from incast import plot
+from incast import _markdown, plot
 from incast._echo import shell
 from incast._whole import write_all
 from incast.plot_study import NothingToDrawError
@@ -19,7 +19,7 @@ from incast.study.figures import SEED
 from incast.study.mapped import StudyMap
 from incast.study.outcome import CheckOutcome, ClaimOutcome
 from incast.study.results import CAP, StudyResults
-from incast.study.writing import NOT_EXPLAINED, interval, measured, row, spread, table_rows
+from incast.study.writing import NOT_EXPLAINED, interval, measured, spread, table_rows, verdicts_by_kind
 
 
 def write(found: StudyResults, out: Path, *, overwrite: bool, of_map: StudyMap | None = None) -> list[Path]:
@@ -54,10 +54,7 @@ def _picture(found: StudyResults, figure: str) -> bytes | None:
 def page(found: StudyResults, drawn: Mapping[str, str], of_map: StudyMap | None = None) -> Iterator[str]:
     """The lines of the page; `drawn` has the file of each drawn figure."""
     yield from [f"# {found.manifest['title']}", "", f"Source: {found.manifest['source']}.", ""]
-    yield from ["| kind of claim | verdicts |", "|---|---|"]
-    for name, verdicts in found.claims.by_kind().items():
-        yield row(f"{name} ({KINDS[name]})", counted(verdicts))
-    yield ""
+    yield from [*_markdown.table(("kind of claim", "verdicts"), verdicts_by_kind(found.claims)), ""]
     for name in KINDS:
         yield from _verdicts(name, [claim for claim in found.claims if kind(claim.origin, claim.calibration) == name])
     if of_map is not None:
@@ -65,21 +62,15 @@ def page(found: StudyResults, drawn: Mapping[str, str], of_map: StudyMap | None 
     yield from _figures_of(found, drawn)
     yield from _failures([claim for claim in found.claims if claim.verdict == "fails"])
     yield from ["## Provenance", "", "| | |", "|---|---|"]
-    yield from (row(name, value) for name, value in provenance(found).items())
+    yield from (_markdown.row(name, value) for name, value in provenance(found).items())
 
 
 def _verdicts(name: str, claims_: Sequence[ClaimOutcome]) -> Iterator[str]:
     """Verdicts on claims of one kind."""
     if claims_:
-        yield from [
-            f"## Verdicts: {name}",
-            "",
-            "| claim | verdict | statement | measured | expected |",
-            "|---|---|---|---|---|",
-        ]
-        for claim in claims_:
-            yield row(claim.id, claim.verdict, claim.statement, *_figures(claim))
-        yield ""
+        heads = ("claim", "verdict", "statement", "measured", "expected")
+        rows = ((claim.id, claim.verdict, claim.statement, *_figures(claim)) for claim in claims_)
+        yield from [f"## Verdicts: {name}", "", *_markdown.table(heads, rows), ""]
 
 
 def _figures(claim: ClaimOutcome) -> tuple[str, str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from incast._markdown import table
 from incast.study.counting import mark
 from incast.study.description import Value
 from incast.study.mapped import SIGNIFICANT, MappedClaim, StudyMap
-from incast.study.writing import MARGIN, columns, row, wrapped
+from incast.study.writing import MARGIN, columns, wrapped
 
 ABOUT = (
     "Verdicts at points are of means over seeds, without their intervals: a map shows where a claim holds, not how "
@@ -20,6 +21,7 @@ FEW = 10
 HEADINGS = ("claim", "holds at", "95 % interval", "judged setting", "decided by")
 NUMERIC = (False, True, True, False, False)
 """True for columns of numbers, which are aligned right."""
+PARAMETERS = ("open parameter", "plausible", "judged", "reason of the judged setting")
 NONE_DECIDES = "none"
 
 
@@ -88,9 +90,8 @@ def head(found: StudyMap) -> str:
 
 
 def parameters(found: StudyMap) -> list[tuple[str, ...]]:
-    """The open parameters as rows of a table, with headings."""
-    rows = [(axis.name, axis.plausible, str(axis.judged), axis.reason) for axis in found.axes]
-    return [("open parameter", "plausible", "judged", "reason of the judged setting"), *rows]
+    """The open parameters as rows of a table; see `PARAMETERS`."""
+    return [(axis.name, axis.plausible, str(axis.judged), axis.reason) for axis in found.axes]
 
 
 def terminal(found: StudyMap) -> Iterator[str]:
@@ -110,9 +111,9 @@ def terminal(found: StudyMap) -> Iterator[str]:
 def section(found: StudyMap) -> Iterator[str]:
     """A map as a section of the page of a study: claims that it measures."""
     yield from ["## Map of open parameters", "", f"{head(found)[len(found.study) + 2 :]}.", ""]
-    yield from _table(parameters(found))
+    yield from table(PARAMETERS, parameters(found))
     measured = [each for each in found.claims if each.points]
-    yield from ["", *_table([HEADINGS, *map(cells, measured)]), "", ABOUT]
+    yield from ["", *table(HEADINGS, map(cells, measured)), "", ABOUT]
     others = [each.id for each in found.claims if not each.points]
     if others:
         yield from ["", f"Not part of the map: {', '.join(others)}."]
@@ -122,17 +123,9 @@ def section(found: StudyMap) -> Iterator[str]:
 def markdown(found: StudyMap) -> str:
     """A map as a page."""
     lines = [f"# {found.manifest['title']}: map of open parameters", "", f"{head(found)}.", ""]
-    lines += _table(parameters(found))
-    lines += [
-        "",
-        "## Claims",
-        "",
-        *_table([(*HEADINGS, "statement"), *((*cells(each), each.statement) for each in found.claims)]),
-    ]
+    lines += table(PARAMETERS, parameters(found))
+    claims = ((*cells(each), each.statement) for each in found.claims)
+    lines += ["", "## Claims", "", *table((*HEADINGS, "statement"), claims)]
     lines += ["", ABOUT, "", "## Published statements together", ""]
     lines += [f"- {text}" for text in findings(found)]
     return "\n".join(lines) + "\n"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    return [row(*rows[0]), "|---" * len(rows[0]) + "|", *(row(*each) for each in rows[1:])]

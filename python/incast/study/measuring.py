@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incast import sweep
 from incast._document import join
 from incast.analysis import Analysis, AnalysisPlan
+from incast.errors import ScenarioError
 from incast.study import queries
 from incast.study.checking import Checked
 from incast.study.description import Metric, StudyTable
@@ -74,7 +75,7 @@ def _measured(
         result = parts.get(part)
         runs = planned(plan, result)
         shared = checked.shared[part]
-        with result.connect() if result is not None and result.done else nullcontext() as connection:
+        with _readable(result), result.connect() if result and result.done else nullcontext() as connection:
             if connection:
                 _create(description, shared, connection)
             for one in asked:
@@ -83,6 +84,17 @@ def _measured(
                     rows = _rows(description, connection, one.field, named, sql) if connection else []
                     found[one.kind][one.name] = Measured(columns[one.kind][one.name], rows, runs)
     return found
+
+
+@contextmanager
+def _readable(result: sweep.Sweep | Analysis | None) -> Iterator[None]:
+    """Blame tables of another version that lack columns, instead of the SQL that reads them."""
+    try:
+        yield
+    except ScenarioError:
+        if isinstance(result, sweep.Sweep) and (lacking := result.lacking()):
+            raise lacking from None
+        raise
 
 
 def _create(description: Description, shared: Shared, connection: duckdb.DuckDBPyConnection) -> None:

@@ -6,11 +6,11 @@ import itertools
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from incast import _terminal
+from incast import _markdown, _terminal
 from incast._interval import CONFIDENCE
 from incast.study.counting import KINDS, ORIGINS, counted, kind, mark
 from incast.study.outcome import VERDICTS, CheckOutcome, ClaimOutcome
-from incast.study.results import StudyResults
+from incast.study.results import Claims, StudyResults
 from incast.study.tabulating import DrawnTable
 
 NOT_EXPLAINED = "no explanation yet"
@@ -160,15 +160,12 @@ def markdown(results: StudyResults) -> str:
         f"Study {manifest['study']} at scale {manifest['scale']}, incast {manifest['incast']}. "
         f"{len(results.claims)} claims.",
         "",
-        "| kind | verdicts |",
-        "|---|---|",
-        *(row(f"{name} ({KINDS[name]})", counted(verdicts)) for name, verdicts in results.claims.by_kind().items()),
+        *_markdown.table(("kind", "verdicts"), verdicts_by_kind(results.claims)),
         "",
-        "| claim | verdict | origin | figures that hold | statement | source |",
-        "|---|---|---|---|---|---|",
     ]
-    lines += (
-        row(
+    heads = ("claim", "verdict", "origin", "figures that hold", "statement", "source")
+    claims = (
+        (
             claim.id,
             f"{claim.verdict}, calibration" if claim.calibration else claim.verdict,
             ORIGINS[claim.origin],
@@ -178,11 +175,18 @@ def markdown(results: StudyResults) -> str:
         )
         for claim in results.claims
     )
-    for table in results.tables:
-        lines += ["", f"## {table.title}", "", table.about, "", *table_rows(table)]
+    lines += _markdown.table(heads, claims)
+    for each in results.tables:
+        lines += ["", f"## {each.title}", "", each.about, "", *table_rows(each)]
     for claim in results.claims:
         lines += ["", *_section(claim)]
     return "\n".join(lines) + "\n"
+
+
+def verdicts_by_kind(claims: Claims) -> Iterator[tuple[str, str]]:
+    """Each kind of claims with the number of its verdicts."""
+    for name, verdicts in claims.by_kind().items():
+        yield f"{name} ({KINDS[name]})", counted(verdicts)
 
 
 def _section(claim: ClaimOutcome) -> Iterable[str]:
@@ -199,20 +203,14 @@ def _section(claim: ClaimOutcome) -> Iterable[str]:
         if claim.taken:
             yield from [f"*{claim.taken}*", ""]
     head = ("figure", "measured", f"{PERCENT} interval", "expected", "verdict", "why not decided")
-    yield from [row(*head), "|---" * len(head) + "|"]
-    for check in claim.checks:
-        cells = (check.label, measured(check), interval(check).strip("()"), check.expect, check.verdict)
-        yield row(*cells, check.reason or "")
+    cells = (
+        (each.label, measured(each), interval(each).strip("()"), each.expect, each.verdict, each.reason or "")
+        for each in claim.checks
+    )
+    yield from _markdown.table(head, cells)
 
 
-def table_rows(table: DrawnTable) -> Iterator[str]:
+def table_rows(drawn: DrawnTable) -> Iterator[str]:
     """A table in Markdown with its notes."""
-    yield row(*table.headings)
-    yield "|" + "".join("---:|" if right else "---|" for right in table.numeric)
-    yield from (row(*cells) for cells in table.texts())
-    yield from itertools.chain.from_iterable(("", note) for note in table.notes)
-
-
-def row(*cells: str) -> str:
-    """A row of a table in Markdown."""
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+    yield from _markdown.table(drawn.headings, drawn.texts(), drawn.numeric)
+    yield from itertools.chain.from_iterable(("", note) for note in drawn.notes)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from incast import _companions, _database, _input, declared
+from incast import _companions, _database, _input, _tables, declared
 from incast._database import PARQUET_FILE, quoted, reason, utf8
 from incast._nearest import hint
 from incast.errors import DamagedError, EnvironmentFailure, ResultsError
@@ -209,7 +209,19 @@ class Sweep:
 
         Warnings that differ only in numbers count as one, with the numbers of one run.
         """
-        return counted([_summary(each) for each in self._manifest(run).get("warnings", ())] for run in self.done)
+        return counted(self.warnings_of_runs())
+
+    def warnings_of_runs(self) -> Iterator[list[str]]:
+        """The warnings of each finished run."""
+        return ([_summary(each) for each in self._manifest(run).get("warnings", ())] for run in self.done)
+
+    def bad_ends_of_runs(self) -> Iterator[list[str]]:
+        """Kinds of bad ends of each finished run: its stop, and its counters of failures."""
+        return (declared.bad_ends(self._scheme(run)) for run in self.done)
+
+    def lacking(self) -> ResultsError | None:
+        """The error about the first table that lacks columns, if any: another version of incast wrote it."""
+        return next(filter(None, (_tables.incomplete(self.results(run)) for run in self.done)), None)
 
     def _blamed(self, table: str, error: Exception) -> ResultsError:
         """The error, naming a damaged file where there is one."""

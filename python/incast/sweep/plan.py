@@ -385,8 +385,17 @@ class _Reader:
                 allowed = found.allowed
                 if found.nearest:
                     message += f"; did you mean `{found.nearest}`?"
-                return self.document.wrong(where, message, allowed=allowed)
+                of_value = (found.column or 0) > len(path)
+                place = self.of_value(value, where) if of_value else where
+                return self.document.wrong(place, message, allowed=allowed)
         return error
+
+    def of_value(self, value: Any, where: str) -> str:
+        """Place of a value: in the list of an axis, if it comes from there."""
+        for index, axis in enumerate(self.file.vary):
+            if where == f"vary[{index}].path" and value in (axis.values or []):
+                return f"vary[{index}].values[{(axis.values or []).index(value)}]"
+        return where
 
     def planned(self, variation: dict[str, Any], base: Path, columns: dict[str, Value], scheme: str) -> Planned:
         tree = json.dumps({**variation, "scheme": {scheme: variation["scheme"][scheme]}})
