@@ -298,7 +298,7 @@ impl StopManifest {
         };
         let mut first = String::new();
         match stop {
-            Stop::Finished if left.partial > 0 => found.text = "every flow ended".into(),
+            Stop::Finished if left.partial > 0 || left.cancelled > 0 => found.text = "every flow ended".into(),
             Stop::Deadlock { cycle, .. } => {
                 found.cycle = cycle.iter().map(|at| QueueManifest::of(at, fabric)).collect();
                 let queues = found.cycle.len();

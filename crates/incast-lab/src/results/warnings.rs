@@ -1,10 +1,10 @@
 use std::path::Path;
 
 use incast_model::units::Time;
-use incast_sim::Outcome;
 use incast_sim::host::{MAX_REORDER, RdmaParams, Recovery};
 use incast_sim::outcome::FlowRecord;
 use incast_sim::transport::Transport;
+use incast_sim::{Outcome, Setup};
 
 use super::simulate::SchemeRun;
 use crate::scenario::{Prepared, PreparedScheme};
@@ -63,24 +63,51 @@ fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<War
         let wider = if usual > window { usual } else { (2 * window).clamp(1, MAX_REORDER) };
         let why = "packets were overtaken by more than the reordering window";
         ("rdma.reorder_window", format!("{why}, {window} packets; write `reorder_window = {wider}`"))
+    } else if timeouts == 0 && !asks_again {
+        out_of_order(setup, sum(|flow| flow.nacks.into()))
     } else {
-        // Twice, as the longest delay is not known.
-        let longer = |name: &str, time: Option<Time>| {
-            time.map_or_else(String::new, |time| format!("; write {}", setting(name, Time(time.0.saturating_mul(2)))))
-        };
-        let (field, advice) = match (setup.transports.first(), rdma.recovery) {
-            (Some(one), _) => match one.timeout() {
-                Some((field, time)) => ("transport", longer(&format!("{}.{field}", one.name()), Some(time))),
-                None => ("transport", String::new()),
-            },
-            (None, Recovery::SelectiveRepeat) => ("rdma.rto_low", longer("rto_low", Some(rdma.rto_low))),
-            (None, Recovery::GoBackN) => ("rdma.rto", longer("rto", rdma.rto)),
-        };
-        // pHost gives a new token for a late packet, without a sender timeout.
-        let counted = if timeouts > 0 { format!(" ({timeouts} timeouts)") } else { String::new() };
-        (field, format!("packets or acknowledgements were delayed longer than hosts wait{counted}{advice}"))
+        late(setup, timeouts)
     };
     Some(Warning::new(field, format!("{resent} of {sent} packets were retransmissions, but none was lost: {why}")))
+}
+
+/// Without timeouts, hosts resend what they miss behind later packets.
+fn out_of_order(setup: &Setup, nacks: u64) -> (&'static str, String) {
+    match setup.transports.first() {
+        Some(Transport::Tcp(tcp)) => {
+            let more =
+                tcp.dupacks.map_or_else(String::new, |dupacks| format!("; write `tcp.dupacks = {}`", 4 * dupacks));
+            ("transport", format!("hosts took reordered packets for lost{more}"))
+        }
+        Some(_) => ("transport", "hosts took late packets for lost".into()),
+        None => {
+            let when = "packets arrived out of order, for example after a change of their route or priority";
+            ("rdma.recovery", format!("{when} ({})", count(nacks, "NACK")))
+        }
+    }
+}
+
+fn late(setup: &Setup, timeouts: u64) -> (&'static str, String) {
+    let rdma = &setup.params.rdma;
+    // Twice, as the longest delay is not known.
+    let longer = |name: &str, time: Option<Time>| {
+        time.map_or_else(String::new, |time| format!("; write {}", setting(name, Time(time.0.saturating_mul(2)))))
+    };
+    let (field, advice) = match (setup.transports.first(), rdma.recovery) {
+        (Some(one), _) => match one.timeout() {
+            Some((field, time)) => ("transport", longer(&format!("{}.{field}", one.name()), Some(time))),
+            None => ("transport", String::new()),
+        },
+        (None, Recovery::SelectiveRepeat) => ("rdma.rto_low", longer("rto_low", Some(rdma.rto_low))),
+        (None, Recovery::GoBackN) => ("rdma.rto", longer("rto", rdma.rto)),
+    };
+    // pHost gives a new token for a late packet, without a sender timeout.
+    let counted = if timeouts > 0 { format!(" ({})", count(timeouts, "timeout")) } else { String::new() };
+    (field, format!("packets or ACKs were delayed longer than hosts wait{counted}{advice}"))
+}
+
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -166,6 +193,8 @@ control = "dcqcn"
         };
         let text = resent("control = \"hpcc\"", 1).unwrap();
         assert!(text.starts_with("1 of 1000 packets were retransmissions, but none was lost"), "{text}");
+        assert!(text.contains("packets arrived out of order") && text.ends_with("(0 NACKs)"), "{text}");
+        assert!(resent("transport = \"tcp\"", 1).unwrap().ends_with("; write `tcp.dupacks = 12`"));
         assert_eq!(resent("control = \"hpcc\"", 0), None);
         assert_eq!(resent("transport = \"phost\"", 9), None);
         assert!(resent("transport = \"phost\"", 10).is_some());

@@ -109,6 +109,7 @@ impl<'a> Search<'a> {
             verdict
         });
         let reason = match verdicts.next() {
+            None if self.schemes.len() == 1 => "the scheme overrides it",
             None => "every scheme overrides it",
             Some(Ok(())) => return,
             Some(Err(reason)) if verdicts.all(|verdict| verdict.is_err()) => reason,

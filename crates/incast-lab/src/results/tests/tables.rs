@@ -151,7 +151,7 @@ control = "hpcc"
     let status = |start: &Option<i64>| if start.is_some() { "completed" } else { "cancelled" };
     assert_eq!(names(&flows, "status"), starts.iter().map(status).collect::<Vec<_>>());
     let scheme = &manifest.schemes["HPCC"];
-    let text = "every flow completed; 4 flows were cancelled at the end of their workload entry";
+    let text = "every flow ended; 4 flows were cancelled at the end of their workload entry";
     assert_eq!((scheme.stop.text.as_str(), scheme.stop.reason.as_str()), (text, "finished"));
     assert_eq!((scheme.stop.cancelled, scheme.stop.unfinished, scheme.completed), (4, 0, 4));
     let results = Results::open(&folder.path().join("run")).unwrap();

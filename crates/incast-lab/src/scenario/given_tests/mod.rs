@@ -148,7 +148,7 @@ fn it_must_be_without_effect_under_every_scheme() {
     let kmin = "[ecn]\nkmin = \"1kB\"\n";
     assert_eq!(said(&[kmin, DCQCN, both]), [""; 0]);
     assert!(said(&[kmin, own, both])[0].starts_with("ecn.kmin (s.toml:2): has no effect: no control here reads"));
-    assert_eq!(said(&[kmin, own]), ["ecn.kmin (s.toml:2): has no effect: every scheme overrides it"]);
+    assert_eq!(said(&[kmin, own]), ["ecn.kmin (s.toml:2): has no effect: the scheme overrides it"]);
     let text = said(&["[scheme.A]\ncontrol = \"hpcc\"\necn.kmin = \"2kB\"\n"]);
     assert!(text[0].starts_with("scheme.A.ecn.kmin (s.toml:3): has no effect: "), "{text:?}");
 }
