@@ -70,7 +70,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("switch.by_rate", If(|facts| facts.profiles_by_rate())),
     ("switch.lossy_alpha", If(|facts| facts.lossy_traffic())),
     ("switch.scheduler", If(|facts| facts.several_priorities())),
-    ("switch.int_multiplier", If(|facts| facts.int())),
+    ("switch.int_multiplier", If(|facts| facts.int_units())),
     ("ecn.enabled", If(|facts| facts.marks_are_read())),
     ("ecn.kmin", If(|facts| facts.scaled_thresholds())),
     ("ecn.kmax", If(|facts| facts.scaled_thresholds())),
@@ -495,6 +495,14 @@ impl<'a> Facts<'a> {
 
     fn int(&self) -> Verdict {
         self.carries(Telemetry::Int, "no control here uses INT (computed headroom includes it nevertheless)")
+    }
+
+    fn int_units(&self) -> Verdict {
+        self.carries(Telemetry::Int, "no control here uses INT")?;
+        match self.params().arithmetic {
+            Arithmetic::Ns3 => Ok(()),
+            Arithmetic::Exact => Err("only `ns3` arithmetic rounds INT counters"),
+        }
     }
 
     fn acks(&self) -> impl Iterator<Item = u64> {

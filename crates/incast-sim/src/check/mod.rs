@@ -81,9 +81,6 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
     found.unless(stored, "forwarding", "cut-through", "store-and-forward, or exact arithmetic");
     let shared = exact || params.queues == QueueParams::Shared;
     found.unless(shared, "queues", "a buffer for each port", "shared, or exact arithmetic");
-    if let Some(multiplier) = params.int_multiplier {
-        found.unless(!exact, "int_multiplier", multiplier, "none: only `ns3` arithmetic rounds INT counters");
-    }
     found.once("lossless", &params.lossless);
     match params.pfc_mode {
         PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => {

@@ -87,6 +87,12 @@ pub(super) const CASES: &[Case] = &[
         &["profile = \"ns3\"\n", DCQCN, "[switch]\nint_multiplier = 1\n"],
         &["profile = \"ns3\"\n", HPCC, "[switch]\nint_multiplier = 1\n"],
     ),
+    (
+        "switch.int_multiplier",
+        "switch.int_multiplier",
+        &[HPCC, "[switch]\nint_multiplier = 1\n"],
+        &["profile = \"ns3\"\n", HPCC, "[switch]\nint_multiplier = 1\n"],
+    ),
     ("ecn.enabled", "ecn.enabled", &[HPCC, "[ecn]\nenabled = false\n"], &[DCQCN, "[ecn]\nenabled = false\n"]),
     ("ecn.kmin", "ecn.kmin", &[HPCC, "[ecn]\nkmin = \"9kB\"\n"], &[DCQCN, "[ecn]\nkmin = \"9kB\"\n"]),
     (
