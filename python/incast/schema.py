@@ -3945,6 +3945,8 @@ class SwitchParams(Tree):
         lossy_alpha: Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998).
             Default 1 (our choice: half of the buffer for a single queue).
         scheduler: Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
+        int_multiplier: Unit of INT counters in `ns3` arithmetic: this times 128 B sent and 80 B queued, 1 to
+            10,000. Default the hosts' rate over 25 Gb/s, at least 1 (NS3 `run.py`, `INT_MULTI`).
         tagging: Tags and rules against deadlocks (Tagger). Default off (the HPCC evaluation).
         watchdog: PFC watchdog. Default off (the HPCC evaluation).
         isolation: Congestion isolation (IEEE 802.1Qcz). Default off (the HPCC evaluation).
@@ -4007,6 +4009,11 @@ class SwitchParams(Tree):
 
     scheduler: SchedulerParams | None = None
     """Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`)."""
+
+    int_multiplier: int | None = None
+    """Unit of INT counters in `ns3` arithmetic: this times 128 B sent and 80 B queued, 1 to 10,000. Default the hosts'
+    rate over 25 Gb/s, at least 1 (NS3 `run.py`, `INT_MULTI`).
+    """
 
     tagging: TaggingParams | None = None
     """Tags and rules against deadlocks (Tagger). Default off (the HPCC evaluation)."""
