@@ -21,7 +21,7 @@ use incast_sim::host::{ClassBy, CnpMode};
 use incast_sim::switch::{Forwarding, QueueParams, SchedulerParams, SwitchParams};
 use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
-use incast_sim::{Carrier, ControlSetup, Cut, Params, Setup, Simulation};
+use incast_sim::{Arithmetic, Carrier, ControlSetup, Cut, Params, Setup, Simulation};
 
 /// (name, description); names: fabric-control or fabric-workload.
 const BENCHES: &[(&str, &str)] = &[
@@ -36,6 +36,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("fattree128-hpcc", "128 hosts (k = 8), web search 30 %, HPCC"),
     ("hpcc320-dcqcn+w", "the HPCC evaluation's 320 hosts, web search 30 %, DCQCN+w: the reference's case"),
     ("hpcc320-hpcc", "the HPCC evaluation's 320 hosts, web search 30 %, HPCC"),
+    ("hpcc320-ns3", "the same as hpcc320-dcqcn+w in ns3 arithmetic"),
     ("hpcc320-hadoop", "the HPCC evaluation's 320 hosts, FB Hadoop 50 %, DCQCN+w: many short flows"),
     ("fattree1024-dcqcn+w", "1,024 hosts (k = 16), web search 30 %, DCQCN+w"),
     ("fattree1024-hpcc", "1,024 hosts (k = 16), web search 30 %, HPCC"),
@@ -123,7 +124,7 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
 /// DCQCN by default.
 fn control(name: &str) -> Option<ControlSetup> {
     let (control, window) = match name.split_once('-')?.1 {
-        "dcqcn+w" | "hadoop" => ("dcqcn", Some(WindowMode::Rate)),
+        "dcqcn+w" | "hadoop" | "ns3" => ("dcqcn", Some(WindowMode::Rate)),
         "incast" | "plain" | "mice" | "isolation" => ("dcqcn", None),
         other => (other, None),
     };
@@ -266,6 +267,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut setup = if name == TENANTS { tenants(scale)? } else { usual(&name, scale)? };
     if let Some(solution) = name.strip_prefix("clos1152-") {
         classes(&mut setup.params, solution);
+    }
+    if name.ends_with("-ns3") {
+        setup.params.arithmetic = Arithmetic::Ns3;
     }
     let (flows, hosts) = (setup.flows.clone(), setup.fabric.hosts().len());
     let simulation = Simulation::new(setup.checked()?)?;

@@ -293,7 +293,9 @@ impl<'a> Plan<'a> {
 
     #[inline(never)]
     fn uneven_ends(&self, port: PortId, now: u64, size: u64) -> (u64, u64) {
-        (now + self.network.wire_time(port, size), now + self.network.busy_time(port, size))
+        let sent = now + self.network.wire_time(port, size);
+        let gap = self.network.config.packets.gap.0 != 0;
+        (sent, if gap { now + self.network.busy_time(port, size) } else { sent })
     }
 
     /// Time at which the far end begins to handle a packet, less the propagation delay. The packet is sent from `begin` to
