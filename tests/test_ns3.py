@@ -90,8 +90,8 @@ DATA = Path(__file__).parent / "data" / "ns3"
 @pytest.mark.parametrize("case", sorted(path.name for path in DATA.iterdir()))
 def test_the_same_times_as_the_authors_simulator(command: Command, tmp_path: Path, case: str) -> None:
     given = {name: DATA / case / f"{name}.txt" for name in ("topology", "flow", "config", "fct", "pfc")}
-    done = command("import", "ns3", "--topology", given["topology"], "--flows", given["flow"], "--config", given["config"],
-                   "-o", "mine.toml")  # fmt: skip
+    inputs = ["--topology", given["topology"], "--flows", given["flow"], "--config", given["config"]]
+    done = command("import", "ns3", *inputs, "-o", "mine.toml")
     assert done.returncode == 0, done.stderr
     done = command("run", "mine.toml", "--quiet")
     assert done.returncode == 0, done.stderr

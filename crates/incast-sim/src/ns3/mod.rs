@@ -16,7 +16,7 @@ pub(crate) fn serialisation(bytes: u64, rate: u64) -> u64 {
     let seconds = (bytes * 8) as f64 / rate as f64;
     let whole = seconds.floor();
     let fraction = ((seconds - whole) * FRACTIONS_PER_S) as u64;
-    let ns = whole as u64 * NS_PER_S + (u128::from(fraction) * u128::from(NS_PER_S) >> 64) as u64;
+    let ns = whole as u64 * NS_PER_S + ((u128::from(fraction) * u128::from(NS_PER_S)) >> 64) as u64;
     ns * 1000
 }
 
