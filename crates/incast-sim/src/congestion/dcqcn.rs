@@ -126,6 +126,7 @@ impl ControlParams for DcqcnParams {
             byte_steps: 0,
             bytes: 0,
             ack_before_alpha: flow.ack_age > self.alpha_interval,
+            ack_before_cut: flow.ack_age > self.decrease_interval,
             params: self.clone(),
         }
     }
@@ -153,6 +154,8 @@ pub struct Dcqcn {
     bytes: u64,
     /// A mark in the nanosecond of alpha's move counts for it.
     ack_before_alpha: bool,
+    /// A mark in the nanosecond of a point of the grid of cuts counts for it.
+    ack_before_cut: bool,
 }
 
 impl Controller for Dcqcn {
@@ -234,9 +237,14 @@ impl Dcqcn {
         } else {
             self.advance_alpha(now, !self.ack_before_alpha);
             self.marked_for_alpha = true;
+            let interval = self.params.decrease_interval;
+            if self.ack_before_cut && self.cut_grid == now + interval {
+                return; // the cut of this nanosecond used the mark
+            }
             if self.cut_grid <= now {
-                let missed = (now.0 - self.cut_grid.0) / self.params.decrease_interval.0 + 1;
-                self.cut_grid += self.params.decrease_interval * missed;
+                let since = now.0 - self.cut_grid.0;
+                let passed = if self.ack_before_cut { since.div_ceil(interval.0) } else { since / interval.0 + 1 };
+                self.cut_grid += interval * passed;
             }
         }
         self.next_cut = self.cut_grid;
