@@ -165,7 +165,7 @@ def test_tenants_have_a_heading_for_each_chart(browser: Browser, tmp_path: Path)
     )
     shown = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"))
     page = shown.page
-    # Of one pixel, for readers of the screen only, in sections of one chart.
+    # In a section with one chart, the heading is one pixel wide, for screen readers.
     headings = page.locator("#tenants h3")
     widths = headings.evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().width)")
     assert headings.all_text_contents() == ["VMs over time", "Guarantees"]

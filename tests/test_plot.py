@@ -175,7 +175,7 @@ def test_ticks_of_bins_that_lie_unevenly_do_not_overlap(sampled: incast.Results)
     place = [field.name for field in chart.fields].index("bin")
     figure = plot.draw(replace(chart, rows=[row for row in chart.rows if row[place] in (0, 17, 18, 19)]), width=3.3)
     assert [axes.get_xticks().tolist() for axes in figure.axes] == 3 * [[0, 19]]
-    # Of 20 bins, each is 19 / 8 * 1.1 = 2.6 bins from the next, so 3.
+    # 20 bins: ticks are at least 19 / 8 * 1.1 = 2.6 bins apart, so 3.
     assert plot.spaced(range(20), 8) == [1, 4, 7, 10, 13, 16, 19]
 
 

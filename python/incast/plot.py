@@ -454,7 +454,7 @@ def _values(axes: Axes, numbers: Along) -> None:
 
 
 def spaced(bins: Sequence[int], most: int) -> list[int]:
-    """The last bin, and those before it whose labels have space on an axis with space for `most`.
+    """Bins to label, so that labels do not overlap on an axis with space for `most`: the last, and earlier ones.
 
     Bins without flows are missing, so distances between neighbours differ.
     """

@@ -74,9 +74,9 @@ def add_legend(figure: Figure | SubFigure, handles: dict[str, Any], title: str |
     # One name may be wider than the figure; the widest makes the legend's width.
     texts = legend.get_texts()
     widest = max(_width(figure, text) for text in texts)
-    beside = legend.get_window_extent(_renderer(figure)).width - widest
+    margins = legend.get_window_extent(_renderer(figure)).width - widest
     for text in texts:
-        _shorten(figure, text, most - beside)
+        _shorten(figure, text, most - margins)
 
 
 def add_title(figure: Figure | SubFigure, title: str) -> None:
@@ -110,7 +110,7 @@ def label_powers(axis: Axis) -> None:
 def fit_labels(figure: Figure) -> None:
     """Break titles and labels of axes that are longer than the axes, after the panels have their places.
 
-    An axis whose labels of ticks would overlap has fewer ticks.
+    If labels of ticks would overlap, the axis has fewer ticks.
     """
     with fitting(figure):
         figure.draw_without_rendering()

@@ -165,7 +165,7 @@ impl Diagnostics {
         if found.is_empty() { Ok(()) } else { Err(Self(found)) }
     }
 
-    /// Adds those of another place.
+    /// Appends other diagnostics.
     #[must_use]
     pub fn and(mut self, others: Self) -> Self {
         self.0.extend(others);

@@ -85,12 +85,13 @@ fn both<A, B>(first: Result<A, Diagnostics>, second: Result<B, Diagnostics>) -> 
     }
 }
 
-/// Its switches pause all priorities (`switch-mmu.cc`); 3 alone is the default here.
+/// ns-3's switches pause all priorities (`switch-mmu.cc`); 3 alone is the default here.
 fn lossless(flows: &FlowSet) -> Values {
     let others = flows.flows.iter().any(|flow| flow.priority != 3);
     others.then(|| ("lossless", "[1, 2, 3, 4, 5, 6, 7]".into())).into_iter().collect()
 }
 
+/// Differences from ns-3, and content that is not read.
 fn of_files(topology: &Path, flows: &Path) -> Vec<Notice> {
     let of_topology = read_topology(topology).map(|file| file.notices.into_iter().chain(file.unread));
     of_topology.into_iter().flatten().chain(unread_flows(flows)).collect()
@@ -176,7 +177,7 @@ const INT_RATES: [Rate; 5] = [Rate::gbps(25), Rate::gbps(50), Rate::gbps(100), R
 type Values = Vec<(&'static str, String)>;
 type Section = (&'static str, Values);
 
-/// What concerns all schemes of a scenario.
+/// Settings of all schemes.
 struct Common<'a> {
     fabric: &'a Fabric,
     lossless: Values,

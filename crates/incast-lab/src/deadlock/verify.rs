@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::Loaded;
+use crate::warning::counted;
 
 /// Options of [`verify`].
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -140,7 +141,7 @@ fn is_config_db(text: &str) -> bool {
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for VerifiedFile { file, tags, rules, classes, .. } in &self.files {
-            let (tags, rules) = (counted(usize::from(*tags), "lossless tag"), counted(*rules, "rule"));
+            let (tags, rules) = (counted(u64::from(*tags), "lossless tag"), counted(*rules as u64, "rule"));
             let sent = if *classes == 1 { String::new() } else { format!(", hosts send with tags 1 to {classes}") };
             writeln!(f, "{file}: {tags}, {rules}{sent}")?;
         }
@@ -154,11 +155,15 @@ impl fmt::Display for Verified {
         };
         writeln!(f, "{buffers} buffers, {dependencies} dependencies, {verdict}")?;
         if *unused > 0 {
-            writeln!(f, "{} unused", counted(*unused, "rule"))?;
+            writeln!(f, "{} unused", counted(*unused as u64, "rule"))?;
         }
         if let Some(Step { turn, new_tag, .. }) = falling_named.first() {
             let lead = if *falling == 1 { "leads" } else { "lead" };
-            writeln!(f, "{} {lead} to a smaller tag, such as at {turn}, to {new_tag}", counted(*falling, "rule"))?;
+            writeln!(
+                f,
+                "{} {lead} to a smaller tag, such as at {turn}, to {new_tag}",
+                counted(*falling as u64, "rule")
+            )?;
         }
         if let [VerifiedFile { conditions: false, .. }] = self.files[..] {
             let what = "no cycle within a tag, no rule to a smaller tag";
@@ -200,7 +205,7 @@ impl VerifiedFile {
         match (self.lossy, self.lossy_named.first()) {
             (None, _) => Ok(()),
             (Some(lossy), Some(walk)) => {
-                let turns = counted(lossy, "turn");
+                let turns = counted(lossy as u64, "turn");
                 let LossyWalk { turn, path } = walk;
                 writeln!(
                     f,
@@ -211,8 +216,4 @@ impl VerifiedFile {
             (Some(_), None) => writeln!(f, "{}: no packet on an expected path becomes lossy", self.file),
         }
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -8,7 +8,7 @@ use incast_sim::{Outcome, Setup};
 
 use super::simulate::SchemeRun;
 use crate::scenario::{Prepared, PreparedScheme};
-use crate::warning::{Warning, joined, setting};
+use crate::warning::{Warning, counted, joined, setting};
 
 type Rule = fn(&PreparedScheme, &Outcome) -> Option<Warning>;
 
@@ -75,6 +75,7 @@ fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<War
 fn out_of_order(setup: &Setup, nacks: u64) -> (&'static str, String) {
     match setup.transports.first() {
         Some(Transport::Tcp(tcp)) => {
+            // Four times as many: our choice, as the distance of reordered packets is not known.
             let more =
                 tcp.dupacks.map_or_else(String::new, |dupacks| format!("; write `tcp.dupacks = {}`", 4 * dupacks));
             ("transport", format!("hosts took reordered packets for lost{more}"))
@@ -82,7 +83,7 @@ fn out_of_order(setup: &Setup, nacks: u64) -> (&'static str, String) {
         Some(_) => ("transport", "hosts took late packets for lost".into()),
         None => {
             let when = "packets arrived out of order, for example after a change of their route or priority";
-            ("rdma.recovery", format!("{when} ({})", count(nacks, "NACK")))
+            ("rdma.recovery", format!("{when} ({})", counted(nacks, "NACK")))
         }
     }
 }
@@ -102,12 +103,8 @@ fn late(setup: &Setup, timeouts: u64) -> (&'static str, String) {
         (None, Recovery::GoBackN) => ("rdma.rto", longer("rto", rdma.rto)),
     };
     // pHost gives a new token for a late packet, without a sender timeout.
-    let counted = if timeouts > 0 { format!(" ({})", count(timeouts, "timeout")) } else { String::new() };
+    let counted = if timeouts > 0 { format!(" ({})", counted(timeouts, "timeout")) } else { String::new() };
     (field, format!("packets or ACKs were delayed longer than hosts wait{counted}{advice}"))
-}
-
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

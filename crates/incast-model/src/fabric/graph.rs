@@ -189,6 +189,11 @@ impl Fabric {
     pub fn ports_of(&self, node: NodeId) -> impl ExactSizeIterator<Item = PortId> + use<> {
         (self.first_port[node.index()]..self.first_port[node.index() + 1]).map(PortId)
     }
+    /// Sorts ports of a node by their neighbours' numbers, highest first, as the HPCC authors' ns-3 does on Linux, where it
+    /// iterates over pointers.
+    pub fn sort_by_neighbour_descending(&self, ports: &mut [PortId]) {
+        ports.sort_by_key(|&port| (std::cmp::Reverse(self.neighbour(port)), port));
+    }
     /// Hosts by [`HostId`].
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts

@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
         let order = |node: u32| {
             let mut ports: Vec<PortId> = fabric.ports_of(NodeId(node)).collect();
             if path == Path::First {
-                ports.sort_by_key(|&port| std::cmp::Reverse(fabric.neighbour(port)));
+                fabric.sort_by_neighbour_descending(&mut ports);
             }
             ports
         };

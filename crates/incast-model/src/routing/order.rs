@@ -17,7 +17,7 @@ pub enum NextHopOrder {
 impl NextHopOrder {
     pub(super) fn sort(self, fabric: &Fabric, hops: &mut [PortId]) {
         if self == Self::NeighbourDescending {
-            hops.sort_by_key(|&port| (std::cmp::Reverse(fabric.neighbour(port)), port));
+            fabric.sort_by_neighbour_descending(hops);
         }
     }
 }

@@ -197,11 +197,10 @@ pub fn warnings(
     let mut entries: HashMap<&str, usize> = HashMap::new();
     specs.iter().filter_map(WorkloadSpec::name).for_each(|name| *entries.entry(name).or_default() += 1);
     let alone = |spec: &WorkloadSpec| spec.name().is_some_and(|name| entries[name] == 1);
-    let all = specs;
-    let specs = specs.iter().enumerate().filter(|(_, spec)| alone(spec));
-    warnings.extend(specs.filter_map(|(index, spec)| off_the_mean(spec, index, base_dir, flows)));
+    let own = specs.iter().enumerate().filter(|(_, spec)| alone(spec));
+    warnings.extend(own.filter_map(|(index, spec)| off_the_mean(spec, index, base_dir, flows)));
     warnings.extend(too_early(fabric, flows, horizon));
-    warnings.extend(unread(all, base_dir));
+    warnings.extend(unread(specs, base_dir));
     warnings
 }
 

@@ -173,7 +173,7 @@ impl Controller for Dcqcn {
     }
 
     fn on_timer(&mut self, now: Time) {
-        // Of an increase and a cut of the same time, ns-3 handles first what it scheduled first.
+        // An increase and a cut may be due together: ns-3 begins with the one that it scheduled earlier.
         if self.next_cut <= now && self.params.increase_interval <= self.params.decrease_interval {
             self.vendor_cut(now);
         }

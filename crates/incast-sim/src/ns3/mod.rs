@@ -12,6 +12,7 @@ pub(crate) use random::Draws;
 #[inline]
 pub(crate) fn serialisation(bytes: u64, rate: u64) -> u64 {
     const NS_PER_S: u64 = 1_000_000_000;
+    /// 2^64.
     const FRACTIONS_PER_S: f64 = 18_446_744_073_709_551_616.0;
     let seconds = (bytes * 8) as f64 / rate as f64;
     let whole = seconds.floor();
