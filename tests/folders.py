@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,13 @@ def make_sweep(folder: Path) -> Path:
 
 def make_alphas(folder: Path) -> Path:
     """A sweep over thresholds of PFC with like ratios."""
+    return make_varied(folder, "switch.pfc_mode.dynamic.alpha.value", [0.0625, 0.125, 1])
+
+
+def make_varied(folder: Path, path: str, values: Sequence[float | str]) -> Path:
+    """A sweep over values of one field of a tiny scenario."""
     write(folder.parent, TINY, "tiny.toml")
-    text = (
-        'scenario = "tiny.toml"\n[[vary]]\npath = "switch.pfc_mode.dynamic.alpha.value"\nvalues = [0.0625, 0.125, 1]\n'
-    )
+    text = f'scenario = "tiny.toml"\n[[vary]]\npath = {json.dumps(path)}\nvalues = {json.dumps(values)}\n'
     return sweep.run(sweep.read(write(folder.parent, text, "sweep.toml")), folder, jobs=1).path
 
 

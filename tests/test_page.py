@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, Start, stop, system_browser, wait_until, write
-from folders import CLAIMS, check, make_alphas, make_study
+from folders import CLAIMS, check, make_alphas, make_study, make_varied
 from incast import charts, report
 from incast.charts.series import NO_SAMPLES
 from incast.report.claims import MARKDOWN, article
@@ -371,6 +371,24 @@ def test_values_of_a_sweep_are_ticks_with_all_digits(browser: Browser, tmp_path:
     left, middle, right = (place["x"] + place["width"] / 2 for place in places if place)
     # log 2 : log 8
     assert (right - middle) / (middle - left) == pytest.approx(3, rel=0.1)
+    assert found.said == []
+
+
+def test_quantities_of_a_sweep_are_placed_as_numbers_with_their_unit(browser: Browser, tmp_path: Path) -> None:
+    sizes = make_varied(tmp_path / "sizes", "ecn.kmin", ["80kB", "10kB", "20 KB"])
+    found = opened(browser, report.write(sizes, tmp_path / "page.html"))
+    labels = found.page.locator("#figure-over .role-axis-label text")
+    shown = labels.evaluate_all("(all) => all.map((each) => [each.textContent, each.getBoundingClientRect().x])")
+    placed = {text: x for text, x in shown if text.endswith("kB")}
+    assert sorted(placed, key=placed.__getitem__) == ["10 kB", "20 kB", "80 kB"]
+    # log 2 : log 4
+    gaps = (placed["20 kB"] - placed["10 kB"]) / (placed["80 kB"] - placed["20 kB"])
+    assert gaps == pytest.approx(1 / 2, rel=0.1)
+    assert placed["80 kB"] - placed["10 kB"] > 0.8 * found.page.locator("#figure-over .plot").evaluate(
+        "(plot) => plot.clientWidth"
+    )
+    # Tables and files have the values as the sweep has them.
+    assert {row["kmin"] for row in found.rows("over")} == {"80kB", "10kB", "20 KB"}
     assert found.said == []
 
 

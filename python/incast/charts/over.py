@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from incast._quantity import parsed
+from incast._quantity import Kind, parsed
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
@@ -27,14 +27,18 @@ FIGURES = {
     "end_ps": "simulated time",
 }
 """Figures of each run; their names end with their unit, if they have one."""
-WRITTEN: Mapping[str, Callable[[float], str]] = {"size": look.size, "time": look.time, "rate": look.rate}
-"""Texts of quantities by kind."""
-UNITS: Mapping[str, tuple[str, Callable[[float], str]]] = {
-    "_ps": (look.TIME, look.time),
-    "_bytes": (look.BYTES, look.size),
-    "_bps": (look.RATE, look.rate),
+Written = tuple[str, Callable[[float], str]]
+"""How pages and pictures write values: an expression of Vega, and a function."""
+WRITTEN: Mapping[Kind, Written] = {
+    "size": (look.BYTES, look.size),
+    "time": (look.TIME, look.time),
+    "rate": (look.RATE, look.rate),
 }
-"""By the end of a figure's name: how pages and pictures write its values."""
+"""By the kind of a quantity."""
+UNITS: Mapping[str, Written] = {"_ps": WRITTEN["time"], "_bytes": WRITTEN["size"], "_bps": WRITTEN["rate"]}
+"""By the end of a figure's name."""
+DIGITS = "format(datum.value, '.12~g')"
+"""Labels of numbers without a unit, as Vega's expression."""
 NAMED = 4
 """Most runs named in a note."""
 
@@ -121,33 +125,35 @@ class Along:
 
     places: Mapping[Any, float]
     """Numbers of the values; empty if the values are names."""
+    label: str
+    """Text of a number on a page, as Vega's expression."""
     write: Callable[[float], str]
-    """Text of a number."""
+    """Text of a number in a picture."""
 
 
 def along(values: Iterable[Any]) -> Along:
     """The axis of a varied column: of numbers, of quantities of one kind such as `64kB`, or of names."""
     values = list(values)
     if all(isinstance(value, (int, float)) and type(value) is not bool for value in values):
-        return Along({value: value for value in values}, "{:g}".format)
+        return Along({value: value for value in values}, DIGITS, "{:g}".format)
     found = {value: parsed(str(value)) for value in values}
     numbers = {value: quantity[1] for value, quantity in found.items() if quantity}
     kinds = {quantity[0] for quantity in found.values() if quantity}
     if len(numbers) < len(values) or len(kinds) > 1:
-        return Along({}, str)
-    return Along(numbers, WRITTEN[kinds.pop()])
+        return Along({}, "datum.label", str)
+    return Along(numbers, *WRITTEN[kinds.pop()])
 
 
-def written(figure: str) -> tuple[str, Callable[[float], str]]:
+def written(figure: str) -> Written:
     """How pages and pictures write values of a figure."""
     plain = (look.NUMBER, "{:g}".format)
     return next((found for end, found in UNITS.items() if figure.endswith(end)), plain)
 
 
 def spec() -> Spec:
-    """Means with their range; X_FIELD, X_TYPE, Y_FIELD, Y_TITLE and Y_LABEL are placeholders."""
-    x = {"field": "X_FIELD", "type": "X_TYPE", "title": "X_FIELD", "scale": {"zero": False, "padding": 20}}
-    x["axis"] = {"labelAngle": 0, "grid": False}
+    """Means with their range; X_FIELD, X_PLACE, X_TYPE, X_LABEL, Y_FIELD, Y_TITLE and Y_LABEL are placeholders."""
+    x = {"field": "X_PLACE", "type": "X_TYPE", "title": "X_FIELD", "scale": {"zero": False, "padding": 20}}
+    x["axis"] = {"labelAngle": 0, "grid": False, "labelExpr": "X_LABEL"}
     color = {"field": "scheme", "type": "nominal", "legend": {"title": None, "orient": "top"}}
     y = {"field": "Y_FIELD", "type": "quantitative", "title": "Y_TITLE", "scale": {"zero": False}}
     y["axis"] = {"labelExpr": "Y_LABEL"}

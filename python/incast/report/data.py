@@ -12,7 +12,7 @@ from incast.charts import look
 from incast.charts.chart import Chart, Spec
 from incast.charts.fabric import with_vms
 from incast.charts.groups import Group, kind_of
-from incast.charts.over import of_rows, rows_of
+from incast.charts.over import along, of_rows, rows_of
 from incast.charts.slowdown import by_size
 from incast.charts.source import Source
 from incast.findings import findings_of
@@ -96,7 +96,7 @@ class Packer:
             "name": group.name,
             "sweep": kind_of(group.path) == "sweep.json",
             "title": group.heading,
-            "columns": [{**column, "log": look.geometric(column["values"])} for column in group.columns],
+            "columns": [{**column, **axis_of(column["values"])} for column in group.columns],
             "schemes": group.variations[0].source.palette,
             "places": look.places(group.variations[0].source.palette, self.palette),
             "variations": variations,
@@ -217,6 +217,13 @@ class Packer:
             self._places[key] = len(kept)
             kept.append(value)
         return self._places[key]
+
+
+def axis_of(values: Sequence[Any]) -> Json:
+    """The horizontal axis of a varied column: a number for each value, none for names."""
+    axis = along(values)
+    numbers = [axis.places[value] for value in values] if axis.places else []
+    return {"numbers": numbers, "label": axis.label, "log": look.geometric(numbers)}
 
 
 def several_seeds(group: Group) -> bool:

@@ -8,6 +8,8 @@ const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;
 const NO_RUN = "No run of this sweep has these values.";
 const OMITTED = "Omitted from this page; see the notes at its end.";
+/** Field of the places along the axis of a sweep; no column of a sweep has a colon in its name. */
+const ALONG = "at:x";
 const state = { group: 0, values: [], label: "", seeds: false, fabric: { scheme: null, measure: null, way: "both", scale: "all" }, over: {} };
 
 /** What is drawn, by the name of its chart. */
@@ -335,10 +337,15 @@ async function showOver() {
     selectOf("over", axes.map((column) => [column.name, column.name]), choice.x, (x) => { choice.x = x; draw("over"); }));
   // The other columns are as chosen at the top; all seeds are taken.
   const fixed = group().columns.filter((column, place) => column.name !== choice.x && place !== seed);
-  const kept = rows.filter((row) => fixed.every((column) => row[column.name] === state.values[group().columns.indexOf(column)]));
   const column = group().columns.find((each) => each.name === choice.x);
-  const numeric = column.values.every((value) => typeof value === "number");
-  const spec = JSON.parse(JSON.stringify(DATA.overSpec).replaceAll("X_FIELD", choice.x).replaceAll("Y_FIELD", choice.y).replaceAll("Y_TITLE", DATA.overTitles[choice.y]).replaceAll("Y_LABEL", JSON.stringify(DATA.overLabels[choice.y]).slice(1, -1)).replaceAll("X_TYPE", numeric ? "quantitative" : "ordinal"));
+  const numeric = column.numbers.length > 0;
+  const kept = rows.filter((row) => fixed.every((column) => row[column.name] === state.values[group().columns.indexOf(column)]))
+    .map((row) => ({ ...row, [ALONG]: numeric ? column.numbers[column.values.indexOf(row[choice.x])] : row[choice.x] }));
+  const filled = {
+    X_FIELD: choice.x, X_PLACE: ALONG, X_TYPE: numeric ? "quantitative" : "ordinal", X_LABEL: column.label,
+    Y_FIELD: choice.y, Y_TITLE: DATA.overTitles[choice.y], Y_LABEL: DATA.overLabels[choice.y],
+  };
+  const spec = JSON.parse(JSON.stringify(DATA.overSpec), (_, value) => (typeof value === "string" ? filled[value] ?? value : value));
   const scale = { domain: group().schemes, range: group().places.map((place) => PALETTES.light[place % PALETTES.light.length]) };
   for (const layer of spec.layer) {
     layer.encoding.color.scale = scale;
@@ -350,9 +357,8 @@ async function showOver() {
       layer.encoding.x.sort = column.values;
       continue;
     }
-    layer.encoding.x.axis.format = ".12~g";
-    if (column.values.length <= 12) layer.encoding.x.axis.values = column.values;
-    if (column.log) layer.encoding.x.scale = { type: "log", padding: 20 };
+    if (column.numbers.length <= 12) layer.encoding.x.axis.values = column.numbers;
+    if (column.log) layer.encoding.x.scale = { type: "log", nice: false, padding: 20 };
   }
   const where = fixed.filter((each) => each.values.length > 1).map((each) => `${each.name} = ${state.values[group().columns.indexOf(each)]}`).join(", ");
   const about = `${over.about}${where ? ` ${where}.` : ""}${seed >= 0 ? " Bars: minimum to maximum over seeds." : ""}`;
