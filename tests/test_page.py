@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, Start, stop, system_browser, wait_until, write
-from folders import CLAIMS, check, make_alphas, make_study, make_varied
-from incast import charts, report
+from folders import CLAIMS, TINY, check, make_alphas, make_study, make_varied
+from incast import charts, report, sweep
 from incast.charts.series import NO_SAMPLES
 from incast.report.claims import MARKDOWN, article
 from incast.study.results import FORMAT
@@ -389,6 +389,16 @@ def test_quantities_of_a_sweep_are_placed_as_numbers_with_their_unit(browser: Br
     )
     # Tables and files have the values as the sweep has them.
     assert {row["kmin"] for row in found.rows("over")} == {"80kB", "10kB", "20 KB"}
+    assert found.said == []
+
+
+def test_values_with_many_digits_are_chosen_too(browser: Browser, tmp_path: Path) -> None:
+    write(tmp_path, TINY, "tiny.toml")
+    kmin = 'scenario = "tiny.toml"\n[[vary]]\npath = "ecn.kmin"\nvalues = ["10kB", "20kB"]\n'
+    thirds = '[[vary]]\npath = "ecn.pmax"\nvalues = [0.333333333333, 0.666666666667]\n'
+    done = sweep.run(sweep.read(write(tmp_path, kmin + thirds, "sweep.toml")), tmp_path / "thirds", jobs=1)
+    found = opened(browser, report.write(done.path, tmp_path / "page.html"))
+    assert {(row["pmax"], row["kmin"]) for row in found.rows("over")} == {(0.3333333, "10kB"), (0.3333333, "20kB")}
     assert found.said == []
 
 

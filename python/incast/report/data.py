@@ -86,7 +86,7 @@ class Packer:
         unfinished: list[int] = []
         for variation in group.variations:
             packed_variation = self.variation(variation.source, few=self.few(group), seeds=several_seeds(group))
-            variations.append({"values": variation.values, **packed_variation})
+            variations.append({"values": packed_values(variation.values), **packed_variation})
             if group.columns:
                 rows += rows_of(variation.values, variation.source)
                 unfinished += variation.source.unfinished.values()
@@ -96,7 +96,7 @@ class Packer:
             "name": group.name,
             "sweep": kind_of(group.path) == "sweep.json",
             "title": group.heading,
-            "columns": [{**column, **axis_of(column["values"])} for column in group.columns],
+            "columns": [{**column, **axis_of(packed_values(column["values"]))} for column in group.columns],
             "schemes": group.variations[0].source.palette,
             "places": look.places(group.variations[0].source.palette, self.palette),
             "variations": variations,
@@ -220,10 +220,10 @@ class Packer:
 
 
 def axis_of(values: Sequence[Any]) -> Json:
-    """The horizontal axis of a varied column: a number for each value, none for names."""
+    """Values of a varied column with their horizontal axis: a number for each value, none for names."""
     axis = along(values)
     numbers = [axis.places[value] for value in values] if axis.places else []
-    return {"numbers": numbers, "label": axis.label, "log": look.geometric(numbers)}
+    return {"values": values, "numbers": numbers, "label": axis.label, "log": look.geometric(numbers)}
 
 
 def several_seeds(group: Group) -> bool:
@@ -237,7 +237,12 @@ def packed(column: Sequence[Any]) -> Json | list[Any]:
         names = list(dict.fromkeys(column))
         places = {name: place for place, name in enumerate(names)}
         return {"names": names, "places": [places[value] for value in column]}
-    return [rounded(value) for value in column]
+    return packed_values(column)
+
+
+def packed_values(values: Sequence[Any]) -> list[Any]:
+    """Values of columns, rounded as in the rows of charts, which the page finds by them."""
+    return [rounded(value) for value in values]
 
 
 def rounded(value: Any) -> Any:
