@@ -191,6 +191,35 @@ def test_only_intervals_that_start_after_the_skipped_part_count(
     assert said in charts.guarantees(charts.Source([results])).about
 
 
+def loaded(folder: Path, workload: str) -> incast.Results:
+    """Results of one workload of x, until its last flow completes."""
+    before, after = SCENARIO.split("[[workload]]")[0], SCENARIO[SCENARIO.index("[packets]") :]
+    text = f'{before}[[workload]]\ntenant = "x"\n{workload}\n{after}'.replace('horizon = "1s"', "")
+    return incast.load(write(folder, text)).run(folder / "out")
+
+
+@pytest.mark.parametrize(("end", "until_ms", "skipped"), [("", 400, "25 %"), ('end = "300ms"', 300, "33 %")])
+@pytest.mark.filterwarnings("ignore:.*flows pile up:incast.IncastWarning")
+def test_the_time_after_the_load_does_not_count(tmp_path: Path, end: str, until_ms: int, skipped: str) -> None:
+    results = loaded(tmp_path, f'{end}\npoisson = {{ load = 0.4, sizes = "websearch", duration = "400ms" }}')
+    said = f"Without the first {skipped} of the load, and without the time after its end at {until_ms} ms."
+    assert said in tenants_text(results)
+    assert said in charts.guarantees(charts.Source([results])).about
+    for row in results.sharing().dicts():
+        mine = [each for each in results.throughput("tenant").dicts() if each["scheme"] == row["scheme"]]
+        assert mine[-1]["end_ps"] > until_ms * 10**9
+        counted = [each for each in mine if each["start_ps"] >= 10**11 and each["end_ps"] <= until_ms * 10**9]
+        sent = sum(each["wire_bps"] * (each["end_ps"] - each["start_ps"]) for each in counted)
+        assert row["wire_bps"] == pytest.approx(sent / ((until_ms - 100) * 10**9))
+
+
+def test_a_load_of_unknown_end_lasts_for_the_run(tmp_path: Path) -> None:
+    results = loaded(tmp_path, 'list = [{ src = 1, dst = 0, size = "20MB" }]')
+    ends = sorted(scheme["end_ps"] for scheme in results.manifest["schemes"].values())
+    said = " to ".join(f"{end / 1e9:.4g} ms" for end in ends)
+    assert f" of the run, which ends at {said}." in tenants_text(results)
+
+
 def test_a_pair_is_entitled_from_the_start_of_its_flow(tmp_path: Path) -> None:
     """Flows of y start at 3/4 of the second interval of 400 ms."""
     text = SCENARIO.replace('label = "y"', 'label = "y"\nstart = "700ms"').replace('"50ms"', '"400ms"')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from incast.charts.source import Source
 from incast.results import Results
 from incast.table import Given, Table
-from incast.tenants.window import PAIRS, SKIP, checked
+from incast.tenants.window import PAIRS, SKIP, checked, parameters
 
 FIELDS = (
     Given("scheme", "name", None, "scheme"),
@@ -48,7 +48,7 @@ def guarantees(results: Results, *, skip: float = SKIP) -> Table:
 
     Args:
         results: Results of a scenario with tenants.
-        skip: Share of the run to skip at its start, 0 or more and less than 1.
+        skip: Share of the load to skip at its start, 0 or more and less than 1.
 
     Raises:
         ResultsError: The scenario has no tenants.
@@ -58,9 +58,8 @@ def guarantees(results: Results, *, skip: float = SKIP) -> Table:
     source = Source([results])
     checked(source, skip)
     try:
-        received, sent = (
-            source.rows(_query(end, word), {"skip": skip}) for end, word in (("dst", "receive"), ("src", "send"))
-        )
+        given = parameters(source, skip)
+        received, sent = (source.rows(_query(end, word), given) for end, word in (("dst", "receive"), ("src", "send")))
     finally:
         source.close()
     return Table.of_rows("guarantees", FIELDS, source.by_scheme(received + sent))

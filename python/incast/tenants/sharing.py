@@ -9,7 +9,7 @@ from incast.fairness import jain
 from incast.results import Results
 from incast.table import Given, Table
 from incast.tenants.guarantees import guarantees
-from incast.tenants.window import PAIRS, SKIP, checked
+from incast.tenants.window import PAIRS, SKIP, checked, parameters
 
 TOLERANCE = 0.05
 """Largest shortfall from a kept guarantee (our choice, as in the study `elasticswitch`)."""
@@ -34,7 +34,7 @@ def sharing(results: Results, *, skip: float = SKIP) -> Table:
 
     Args:
         results: Results of a scenario with tenants.
-        skip: Share of the run to skip at its start, 0 or more and less than 1; messages are of the whole run.
+        skip: Share of the load to skip at its start, 0 or more and less than 1; messages are of the whole run.
 
     Raises:
         ResultsError: The scenario has no tenants.
@@ -45,14 +45,15 @@ def sharing(results: Results, *, skip: float = SKIP) -> Table:
     checked(source, skip)
     received = [row for row in guarantees(results, skip=skip).dicts() if row["direction"] == "receive"]
     try:
+        given = parameters(source, skip)
         pairs = source.rows(
             f"{PAIRS} select scheme, dst, src, any_value(src_server is distinct from dst_server), sum(wire_bytes), "
             "sum(wire_bytes) filter (counts), sum(optimum_bytes) filter (counts) from pairs "
             "group by scheme, dst, src order by all",
-            {"skip": skip},
+            given,
         )
         span = f"{PAIRS} select scheme, max(end_ps) - min(start_ps) from pairs where counts group by scheme"
-        spans = dict(source.rows(span, {"skip": skip}))
+        spans = dict(source.rows(span, given))
     finally:
         source.close()
     rows = []

@@ -33,7 +33,8 @@ def text(results: Results) -> str:
     about = (
         f"VMs: with a guarantee and traffic to receive; below: received less than {100 - 100 * TOLERANCE:g} % of it;",
         "least: lowest received / guaranteed; throughput: between servers; of optimum: / work-conserving optimum;",
-        f"messages: between hypervisors, / throughput. {_part(results)}",
+        "messages: between hypervisors, / throughput.",
+        _part(results),
     )
     return "\n".join((*lines, *about))
 

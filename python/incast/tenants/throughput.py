@@ -7,7 +7,7 @@ from typing import Literal
 from incast.charts.source import Source
 from incast.results import Results
 from incast.table import Given, Table
-from incast.tenants.window import PAIRS, checked
+from incast.tenants.window import PAIRS, checked, parameters
 
 BY = ("vm", "pair", "tenant")
 By = Literal["vm", "pair", "tenant"]
@@ -63,7 +63,7 @@ def throughput(results: Results, by: By = "vm", direction: Direction = "receive"
         *RATES,
     )
     try:
-        rows = source.rows(_query(by, direction), {"skip": 0.0})
+        rows = source.rows(_query(by, direction), parameters(source, 0.0))
     finally:
         source.close()
     return Table.of_rows("throughput", fields, source.by_scheme(rows))
