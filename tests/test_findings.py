@@ -311,6 +311,22 @@ def test_drops_have_a_reason_and_the_place_of_most() -> None:
     assert texts(drops, source)[0] == "Switches dropped 49 packets at full buffers."
 
 
+def test_lost_packets_are_data_and_acks_except_with_udp_alone() -> None:
+    mixed = {"A": manifest(counts={"drops": 1, "ttl_drops": 1}, controls=["tcp", "udp"])}
+    assert texts(drops, Made(mixed)) == ["Switches dropped 1 packet (data or ACK; TTL expired)."]
+    udp = {"B": manifest(counts={"drops": 3}, controls=["udp"])}
+    assert texts(drops, Made(udp)) == ["Switches dropped 3 packets at full buffers."]
+    both = {"A": manifest(counts={"drops": 2}, controls=["tcp"]), **udp}
+    flows: list[Row] = [{"scheme": "A", "packets": 100, "retransmitted": 9}]
+    assert texts(drops, Made(both)) == ["Switches dropped 2 (A) and 3 (B) packets (data and ACKs) at full buffers."]
+    assert texts(retransmissions, Made(both, flows=flows)) == [
+        "A: hosts resent 9 packets, 9 % of those sent, for 2 lost packets (data and ACKs)."
+    ]
+    down: list[Row] = [{"change": "down"}]
+    lost = {"A": manifest(counts={"drops": 2, "link_down_drops": 2}, controls=["tcp"])}
+    assert " 2 packets lost (data and ACKs)" in texts(failures, Made(lost, links=down))[0]
+
+
 def test_drops_of_hosts_are_not_those_of_switches() -> None:
     rows: list[Row] = [{"egress_port": 7}, *[{"node_name": "h0", "egress_port": 0}] * 3]
     ports: list[Row] = [{"drops": 3}, {"port": 7, "node_name": "s0", "peer_name": "h7", "tier": 1, "drops": 1}]

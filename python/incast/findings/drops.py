@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from incast import declared
 from incast.charts.source import Source
@@ -40,19 +40,34 @@ def drops(source: Source) -> Iterator[Finding]:
     }
     own = _of_hosts(source)
     if hosts := above_0({scheme: min(own.get(scheme, 0), value) for scheme, value in full.items()}):
-        text = f"hosts dropped {counted(hosts, 'packet')} at their own full queues{_mostly(source, 'buffer', HOSTS)}."
-        yield _finding(source, DROPS, text, hosts)
+        text = f"hosts dropped {counted_packets(source, hosts)} at their own full queues"
+        yield _finding(source, DROPS, f"{text}{_mostly(source, 'buffer', HOSTS)}.", hosts)
     if switches := above_0({scheme: value - hosts.get(scheme, 0) for scheme, value in full.items()}):
-        text = f"switches dropped {counted(switches, 'packet')} at full buffers{_mostly(source, 'buffer', SWITCHES)}."
-        yield _finding(source, DROPS, text, switches)
+        text = f"switches dropped {counted_packets(source, switches)} at full buffers"
+        yield _finding(source, DROPS, f"{text}{_mostly(source, 'buffer', SWITCHES)}.", switches)
     for name, description in named.items():
         values = above_0({scheme: int(mine.get(name, 0)) for scheme, mine in counts.items()})
         if name in ELSEWHERE or not values:
             continue
         what = description.removeprefix("packets dropped").removeprefix(":").strip()
         reason = name.removesuffix("_drops").replace("_", "-")
-        text = f"switches dropped {counted(values, 'packet')} ({what}){_mostly(source, reason)}."
+        text = f"switches dropped {counted_packets(source, values, reason=what)}{_mostly(source, reason)}."
         yield _finding(source, DROPS, text, values)
+
+
+def counted_packets(
+    source: Source,
+    values: Mapping[str, int],
+    one: str = "packet",
+    many: str | None = None,
+    reason: str = "",
+    order: Sequence[str] | None = None,
+) -> str:
+    """Counts of dropped or lost packets, with kinds and reason: ACKs count too, which UDP lacks."""
+    controls = {control for scheme in values for control in source.manifests[scheme].get("controls", ())}
+    kinds = f"data {'or ACK' if set(values.values()) == {1} else 'and ACKs'}" if controls - {"udp"} else ""
+    notes = "; ".join(filter(None, (kinds, reason)))
+    return f"{counted(values, one, many, order)}{f' ({notes})' if notes else ''}"
 
 
 def _finding(source: Source, importance: int, text: str, values: dict[str, int]) -> Finding:

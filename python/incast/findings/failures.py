@@ -8,6 +8,7 @@ from typing import Any
 
 from incast.charts.source import Source
 from incast.findings.completion import with_iterations
+from incast.findings.drops import counted_packets
 from incast.findings.finding import FAILURE, Finding
 from incast.findings.percentile import SLOWDOWN, Statistics, figure, statistics
 from incast.findings.words import count, counted, joined, prefix, spread, time, times
@@ -56,7 +57,7 @@ def failures(source: Source) -> Iterator[Finding]:
             if not mine:
                 continue
             lost = {scheme: int(source.manifests[scheme]["counts"].get(counter, 0)) for scheme in schemes}
-            parts = [counted(lost, "packet", order=source.schemes) + " lost"]
+            parts = [counted_packets(source, lost, "packet lost", "packets lost", order=source.schemes)]
             recovery = []
             for place, noun in enumerate(("timeout", "NACK")):
                 values = {scheme: sums.get(scheme, (0, 0))[place] for scheme in schemes}

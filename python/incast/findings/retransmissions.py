@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from incast.charts.source import Source
+from incast.findings.drops import counted_packets
 from incast.findings.finding import RETRANSMISSIONS, Finding
 from incast.findings.words import counted, prefix, prefix_if_equal, sentence, share, spread
 
@@ -19,7 +20,7 @@ def retransmissions(source: Source) -> Iterator[Finding]:
     """Schemes that resent at least 1 % of their packets, and at least two for each lost packet."""
     found = {each.scheme: each for each in _resent(source) if each.lost and each.packets >= TIMES * each.lost}
     if found:
-        missing = counted({scheme: each.lost for scheme, each in found.items()}, "lost packet")
+        missing = counted_packets(source, {scheme: each.lost for scheme, each in found.items()}, "lost packet")
         text = f"{_in_words(source, found)}, for {missing}."
         yield Finding("retransmissions", RETRANSMISSIONS, text, tuple(found))
 
