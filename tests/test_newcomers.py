@@ -106,7 +106,7 @@ IMPORT = "incast import ns3 --topology topology.txt --flows flow.txt"
 
 FIRST_WAY = [
     Step(f"{IMPORT} --config hpcc.txt --config dcqcn.txt -o mine.toml", ["wrote mine.toml"], gone="18: one config"),
-    Step(f"{IMPORT} --config bad.txt -o bad.toml", ["bad.txt:2: ", "`FOO`", "bad.txt:3: ", "`BAR`"], code=2, gone="18"),
+    Step(f"{IMPORT} --config bad.txt -o bad.toml", ["bad.txt:2:1", "`FOO`", "bad.txt:3:1", "`BAR`"], code=2, gone="18"),
     Step(f"{IMPORT} --config down.txt -o down.toml", ["LINK_DOWN: becomes network.failure"], gone="18: LINK_DOWN"),
     Step(
         "incast show mine.toml --set hpcc.eta=0.9",

@@ -109,9 +109,28 @@ def test_files_that_are_not_there(command: Command, tmp_path: Path) -> None:
     options = files(tmp_path)
     (tmp_path / "flow.txt").unlink()
     done = command("import", "ns3", *options)
-    assert done.returncode == 2
-    assert "flow.txt" in done.stderr
+    assert (done.returncode, done.stderr) == (2, "error: cannot read flow.txt: No such file or directory\n")
     assert not (tmp_path / "mine.toml").exists()
+    done = command("import", "ns3", *files(tmp_path)[:-1], "none/mine.toml")
+    assert "error: cannot write none/mine.toml: No such file or directory\n" in done.stderr
+    done = command("run", "none.toml")
+    assert (done.returncode, done.stderr) == (2, "error: cannot read none.toml: No such file or directory\n")
+
+
+def test_errors_in_a_configuration_show_the_line(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "config.txt").write_text("ENABLE_QCN 1\nCC_MODE 99\nLINK_DOWN a\n")
+    done = command("import", "ns3", *files(tmp_path), "--config", "config.txt")
+    assert done.returncode == 2
+    mode, down = done.stderr.rstrip().split("\n\n")
+    assert mode.splitlines() == [
+        "error: CC_MODE is `99`",
+        "  --> config.txt:2:9",
+        "  |",
+        "2 | CC_MODE 99",
+        "  |         ^^",
+        "  = allowed: 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (HPCC-PINT)",
+    ]
+    assert down.splitlines()[3] == "3 | LINK_DOWN a"
 
 
 def test_scenario_is_not_replaced(command: Command, tmp_path: Path) -> None:

@@ -126,6 +126,10 @@ _KINDS: dict[str, type[IncastError]] = {
 }
 
 
+_OS_ERROR = re.compile(r"(?<=[a-z]) \(os error \d+\)")
+"""Number of an error of the operating system, which Rust writes after its text."""
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Raise failures of the core as the exceptions of this module."""
@@ -135,5 +139,5 @@ def translated() -> Iterator[None]:
         kind, text, diagnostics = fault.args
         if kind == "interrupted":
             raise KeyboardInterrupt from None
-        found = tuple(Diagnostic(**each) for each in json.loads(diagnostics))
-        raise _KINDS.get(kind, IncastError)(text, found) from None
+        found = tuple(Diagnostic(**each) for each in json.loads(_OS_ERROR.sub("", diagnostics)))
+        raise _KINDS.get(kind, IncastError)(_OS_ERROR.sub("", text), found) from None

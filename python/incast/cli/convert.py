@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from incast import _core
 from incast._echo import shell
-from incast.cli import codes, sonic
+from incast.cli import codes, ns3_files, sonic
 from incast.errors import translated
 
 NS3_EXAMPLES = """
@@ -57,8 +57,10 @@ def ns3(
         Replace an existing scenario.
 
     """
-    with translated():
-        notices = _core.import_ns3(topology, flows, config or [], output, overwrite)
+    configs = config or []
+    ns3_files.check((topology, flows, *configs), output)
+    with ns3_files.with_lines(configs), translated():
+        notices = _core.import_ns3(topology, flows, configs, output, overwrite)
     if notices:
         codes.tell(notices)
     codes.say(f"wrote {output}; try: incast run {shell(output)}")
