@@ -43,6 +43,27 @@ def test_slowdowns_are_drawn(sampled: incast.Results) -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["DCQCN", "HPCC"]
 
 
+@pytest.mark.parametrize(
+    ("highest", "shown"),
+    [
+        (1.8, ["1", "1.5", "2"]),
+        (4, ["1", "2", "3", "4"]),
+        (35, ["1", "2", "5", "10", "20"]),
+        (900, ["1", "10", "100", "1000"]),
+    ],
+)
+def test_slowdowns_have_enough_ticks(sampled: incast.Results, highest: float, shown: list[str]) -> None:
+    chart = charts.slowdown(charts.Source([sampled]), bins=6, label="poisson")
+    place = [each.name for each in chart.fields].index("p99")
+    rows = [(*row[:place], highest, *row[place + 1 :]) for row in chart.rows]
+    figure = plot.draw(replace(chart, rows=rows), percentiles=["p99"])
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    low, high = axes.get_ylim()
+    labels = [text for text in axes.get_yticklabels(which="both") if low <= text.get_position()[1] <= high]
+    assert [text.get_text() for text in labels if text.get_text()] == shown
+
+
 def test_labels_are_drawn_apart(sampled: incast.Results) -> None:
     source = charts.Source([sampled])
     slowdowns = charts.slowdown(source, bins=6)

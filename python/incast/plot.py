@@ -38,6 +38,7 @@ from incast.plot_text import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 MARKERS = dict(zip(look.SHAPES, ("o", "s", "^", "D", "P", "v"), strict=True))
@@ -248,6 +249,7 @@ def _slowdown(
             axes.set_ylim(1, 1.15 * max(1, *(row[percentile] for row in of_label)))
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
+            _log_ticks(axes.yaxis, axes.get_ylim())
             ticks = ticks_of[label]
             shown = spaced(list(ticks), most)
             axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=SLANT, ha="right")
@@ -275,11 +277,7 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
             axes.step([values[0], *values], [0, *(row["share"] for row in mine)], where="post", label=scheme, **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
-        ticks = look.log_ticks([row[column] for row in of_label])
-        if len(ticks) <= FEW_TICKS:
-            # Powers of ten alone would be too few, and matplotlib labels the others as powers.
-            axes.set_xticks(ticks)
-            axes.xaxis.set_minor_formatter(matplotlib("ticker").NullFormatter())
+        _log_ticks(axes.xaxis, [row[column] for row in of_label])
         axes.set_ylim(0, 1)
         axes.grid(which="major", linewidth=0.4, alpha=0.5)
         if named or len(groups) > 1:
@@ -288,6 +286,17 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
         axes.set_ylabel("share of flows")
     for axes in panels[-1]:
         axes.set_xlabel("completion time" if column == "fct_ps" else "slowdown")
+
+
+def _log_ticks(axis: Axis, values: Sequence[float]) -> None:
+    """Ticks of a short logarithmic axis.
+
+    Powers of ten alone would be too few, and matplotlib labels the others as powers.
+    """
+    ticks = look.log_ticks(values)
+    if len(ticks) <= FEW_TICKS:
+        axis.set_ticks(ticks)
+        axis.set_minor_formatter(matplotlib("ticker").NullFormatter())
 
 
 def _iterations(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
