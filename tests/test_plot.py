@@ -318,6 +318,13 @@ def test_the_same_results_give_the_same_file(sampled: incast.Results, tmp_path: 
         assert files[0].read_bytes().startswith(heads[ending])
 
 
+def test_rates_are_those_that_a_control_allows(sampled: incast.Results) -> None:
+    chart = charts.rates(charts.Source([sampled]))
+    assert {axes.get_ylabel() for axes in plot.draw(chart).axes} == {"allowed rate"}
+    assert chart.spec is not None
+    assert chart.spec["spec"]["encoding"]["y"]["title"] == "allowed rate"
+
+
 def test_the_command(sampled: incast.Results, command: Command, tmp_path: Path) -> None:
     for chart in ("slowdown", "queues"):
         done = command("plot", sampled.path, chart, "-o", f"{chart}.svg")
@@ -374,7 +381,10 @@ def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
     chosen = command("plot", sweep, "--where", "load=0.3", "--where", "seed=2", "-o", "one.svg")
     assert chosen.returncode == 0, chosen.stderr
     whole = command("plot", sweep, "over", "--figure", "slowdown_p50", "-o", "all.svg")
-    assert whole.returncode == 0, whole.stderr
+    bars = "note: Points: means over seeds. Bars: minimum to maximum over seeds.\n"
+    assert (whole.returncode, whole.stderr) == (0, bars)
+    one = command("plot", sweep, "over", "--where", "seed=2", "-o", "seed.svg")
+    assert (one.returncode, one.stderr) == (0, "")
     for wrong, said in (
         (["slowdown"], "4 scenarios match; choose one"),
         (["slowdown", "--where", "lod=1"], "did you mean `load`"),

@@ -23,6 +23,7 @@ from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
 from incast.charts.over import FIGURES, Along, along, written
+from incast.charts.series import ALLOWED
 from incast.charts.slowdown import PERCENTILES, labels
 from incast.plot_text import (
     NARROW,
@@ -348,7 +349,7 @@ def _rates(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) ->
                       linestyle=dashes, label=who, linewidth=0.9)  # fmt: skip
         axes.set_title(scheme, loc="left", fontsize="medium")
         axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
-        axes.set_ylabel("rate")
+        axes.set_ylabel(ALLOWED)
         axes.set_ylim(bottom=0)
     _times(figure)
 

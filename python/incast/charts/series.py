@@ -17,6 +17,8 @@ LEAST = 0.01
 """Smallest queue that is drawn, as a fraction of the longest (our choice)."""
 FLOWS = 6
 """Most flows drawn: one for each colour."""
+ALLOWED = "allowed rate"
+"""Title of the axis of sending rates: a flow may have less to send, or wait for a pause to end."""
 NO_SAMPLES = "No samples: set measure.sample_every in the scenario."
 
 
@@ -219,7 +221,7 @@ def _rates_spec(schemes: Sequence[str], flows: Sequence[str]) -> Spec:
                 "y": {
                     "field": "rate_bps",
                     "type": "quantitative",
-                    "title": "rate",
+                    "title": ALLOWED,
                     "axis": {"labelExpr": look.RATE, "tickCount": 4},
                 },
                 "color": look.colour(flows, "who", "flow"),

@@ -190,6 +190,9 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
     if others:
         say = " ".join(as_option(column["name"], column["values"][0]) for column in others)
         raise ResultsError(f"{group.path}: other columns vary too; choose values, for example {say}")
+    seeds = [place for place, column in enumerate(group.columns) if column["path"] == "seed" and column["name"] != x]
+    if len({one.values[place] for one in taken for place in seeds}) > 1:
+        codes.complain("note: Points: means over seeds. Bars: minimum to maximum over seeds.")
     return over(names, ((one.values, one.source) for one in taken), taken[0].source.palette), {
         "x": x,
         "of": asked.figure or "slowdown_p99",
