@@ -274,6 +274,7 @@ def test_charts(folder: Path, results: incast.Results, tmp_path: Path, command: 
     kept = charts.guarantees(source)
     reserved = [row for row in kept.dicts() if row["scheme"] == "Reservation"]
     assert [row["share"] for row in reserved] == [0.5, 1.0]
+    assert plot.draw(kept).axes[0].get_ylim()[0] == 0
     for chart in (over_time, kept):
         plot.save(plot.draw(chart), tmp_path / f"{chart.name}.svg")
         assert (tmp_path / f"{chart.name}.svg").stat().st_size > 10_000

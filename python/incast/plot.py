@@ -414,6 +414,7 @@ def _guarantees(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
         axes.step([0, *(row["share"] for row in mine)], [values[0], *values], where="pre", label=scheme, **style)
     axes.axhline(1, color=COLOUR, linestyle="--", linewidth=0.8)
     axes.set_yscale("symlog", linthresh=0.1)
+    axes.set_ylim(bottom=0)
     ticks = [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
     most = max(row["satisfaction"] for row in rows)
     axes.set_yticks([tick for tick in ticks if tick <= max(1, 2 * most)], minor=False)
