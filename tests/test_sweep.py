@@ -68,9 +68,11 @@ def test_product(tmp_path: Path) -> None:
     assert len(plan.keys) == 8
 
 
-def test_a_column_is_not_named_value(tmp_path: Path) -> None:
+def test_a_column_is_not_named_value_or_bytes(tmp_path: Path) -> None:
     plan = planned(tmp_path, '[[vary]]\npath = "switch.pfc_mode.dynamic.alpha.value"\nvalues = [0.125, 1]\n')
     assert plan.columns == ("alpha",)
+    plan = planned(tmp_path, '[[vary]]\npath = "switch.headroom.bytes"\nvalues = ["20kB", "30kB"]\n')
+    assert plan.columns == ("headroom",)
 
 
 def test_points_set_several_fields(tmp_path: Path) -> None:

@@ -441,9 +441,9 @@ def _common(values: list[Value]) -> Callable[[Value], Value]:
 
 
 def last_part(path: str) -> str:
-    """The last name of a path, which names its column; of `alpha.value` the one before."""
+    """The last name of a path, which names its column; of `alpha.value` and `headroom.bytes` the one before."""
     *before, last = (part.strip('"') for part in re.split(r"[.\]]", path))
-    return before[-1] if last == "value" and before and before[-1] else last
+    return before[-1] if last in ("value", "bytes") and before and before[-1] else last
 
 
 PART = re.compile(r"""\s*(?:\[\s*(\d+)\s*\]|\.?\s*([\w-]+|"(?:[^"\\]|\\.)*"|'[^']*'))\s*""")
