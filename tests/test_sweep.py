@@ -410,6 +410,21 @@ def refused(command: Command, folder: Path, *arguments: str) -> str:
     return ended.stderr
 
 
+def test_an_error_in_a_field_of_the_scenario_names_the_varied_values(command: Command, tmp_path: Path) -> None:
+    """8 headrooms of 200 kB do not fit into 1 MB; without the axes, everything fits."""
+    write(tmp_path, SMALL + '[switch]\nbuffer = "1MB"\n')
+    axis = '[[vary]]\npath = "switch.headroom.bytes"\nvalues = ["20kB", "200kB"]\n'
+    write(tmp_path, HEAD + SEEDS + axis, "sweep.toml")
+    done = command("sweep", "sweep.toml")
+    assert done.returncode == 2
+    assert "scenario.toml:24:10 (switch.buffer)" in done.stderr
+    assert done.stderr.endswith('\n   = in the run with seed = 1, headroom = "200kB"\n')
+    write(tmp_path, SMALL + '[switch]\nbuffer = "3kB"\n')
+    done = command("sweep", "sweep.toml")
+    assert done.returncode == 2
+    assert "in the run with" not in done.stderr
+
+
 def test_bad_scale(command: Command, tmp_path: Path) -> None:
     scales = '[scale.smoke]\nvalues = { buffer = ["smal"] }\n[scale.quick]\nvalues = { sed = [1] }\n'
     planned(tmp_path, POINTS + SEEDS + scales)
