@@ -159,10 +159,12 @@ def fitting(figure: Figure) -> Iterator[None]:
 
 
 def _thin(figure: Figure, axes: Axes) -> None:
-    """Fewer ticks of a linear horizontal axis, as long as their labels overlap; of given ticks, fewer labels."""
+    """Fewer ticks of a linear horizontal axis, as long as their labels overlap; of given values, fewer labels."""
     ticker = needed("matplotlib.ticker", "drawing")
     axis = axes.xaxis
-    if isinstance(axis.get_major_locator(), ticker.FixedLocator):
+    # Names have a fixed formatter, and each is needed.
+    names = isinstance(axis.get_major_formatter(), ticker.FixedFormatter)
+    if isinstance(axis.get_major_locator(), ticker.FixedLocator) and not names:
         _thin_given(figure, axis)
     if not isinstance(axis.get_major_locator(), ticker.MaxNLocator):
         return
@@ -176,7 +178,7 @@ def _thin(figure: Figure, axes: Axes) -> None:
 def _thin_given(figure: Figure, axis: Axis) -> None:
     """Hide labels of given ticks that would overlap: the first and the last stay, and those between that fit."""
     labels = _labels(axis)
-    if not labels or labels[0].get_rotation():
+    if not labels:
         return
     spans = _spans(figure, labels)
     free, end = spans[0][1], spans[-1][0]
