@@ -15,6 +15,7 @@ from incast.findings.completion import completion, iterations
 from incast.findings.deadlocks import deadlocks
 from incast.findings.drops import drops
 from incast.findings.failures import failures
+from incast.findings.finding import COMPARISON, LONG_PAUSES
 from incast.findings.overload import overload
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
@@ -406,6 +407,8 @@ def test_victims_need_a_share_of_the_blocked_time() -> None:
         "PFC blocked 1 flow as victims: 30 % of the blocked time had its root cause elsewhere."
     ]
     assert texts(victims, Made(waits=[{"blocked_ps": 60}])) == []
+    (found,) = victims(Made(waits=rows))
+    assert LONG_PAUSES > found.importance > COMPARISON
 
 
 def test_a_busy_tier_limits_flows() -> None:

@@ -532,3 +532,26 @@ def test_characters_that_the_font_lacks_get_one_note(tmp_path: Path, command: Co
     done = command("plot", tmp_path / "results", "-o", "a.png")
     assert done.returncode == 0
     assert done.stderr.splitlines()[-1] == "note: the font of pictures lacks 数 据: boxes in their place"
+
+
+def test_runs_of_equal_results_have_a_mean_without_a_range() -> None:
+    """3 · 99.91561973517233 / 3 is more than 99.91561973517233 in floating point."""
+    value = 99.91561973517233
+    assert sum([value] * 3) / 3 != value
+    rows = [(kmin, seed, "HPCC", *[value] * len(FIGURES)) for kmin in (1, 2) for seed in (1, 2, 3)]
+    (axes,) = plot.draw(of_rows(["kmin", "seed"], rows, (), ()), x="kmin").axes
+    assert np.asarray(axes.lines[0].get_ydata()).tolist() == [value, value]
+    assert axes.get_ylabel().replace("\n", " ").endswith("of all flows, mean and range of runs")
+
+
+def test_values_close_together_have_ticks_without_overlapping_labels() -> None:
+    sizes = ("0B", "10kB", "20kB", "25kB", "26kB", "27kB", "28kB", "28334B")
+    rows = [(size, "HPCC", *[1.0] * len(FIGURES)) for size in sizes]
+    figure = plot.draw(of_rows(["headroom"], rows, (), ()), x="headroom")
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    assert len(axes.get_xticks()) == len(sizes)
+    labels = [label for label in axes.get_xticklabels() if label.get_visible()]
+    assert [label.get_text() for label in labels] == ["0 B", "10 kB", "20 kB", "25 kB", "28.3 kB"]
+    extents = [label.get_window_extent() for label in labels]
+    assert all(left.x1 < right.x0 for left, right in pairwise(extents))

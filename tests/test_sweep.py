@@ -68,9 +68,11 @@ def test_product(tmp_path: Path) -> None:
     assert len(plan.keys) == 8
 
 
-def test_a_column_is_not_named_value(tmp_path: Path) -> None:
+def test_a_column_is_not_named_value_or_bytes(tmp_path: Path) -> None:
     plan = planned(tmp_path, '[[vary]]\npath = "switch.pfc_mode.dynamic.alpha.value"\nvalues = [0.125, 1]\n')
     assert plan.columns == ("alpha",)
+    plan = planned(tmp_path, '[[vary]]\npath = "switch.headroom.bytes"\nvalues = ["20kB", "30kB"]\n')
+    assert plan.columns == ("headroom",)
 
 
 def test_points_set_several_fields(tmp_path: Path) -> None:
@@ -406,6 +408,21 @@ def refused(command: Command, folder: Path, *arguments: str) -> str:
     assert "Traceback" not in ended.stderr
     assert sorted(folder.rglob("*")) == before
     return ended.stderr
+
+
+def test_an_error_in_a_field_of_the_scenario_names_the_varied_values(command: Command, tmp_path: Path) -> None:
+    """8 headrooms of 200 kB do not fit into 1 MB; without the axes, everything fits."""
+    write(tmp_path, SMALL + '[switch]\nbuffer = "1MB"\n')
+    axis = '[[vary]]\npath = "switch.headroom.bytes"\nvalues = ["20kB", "200kB"]\n'
+    write(tmp_path, HEAD + SEEDS + axis, "sweep.toml")
+    done = command("sweep", "sweep.toml")
+    assert done.returncode == 2
+    assert "scenario.toml:24:10 (switch.buffer)" in done.stderr
+    assert done.stderr.endswith('\n   = in the run with seed = 1, headroom = "200kB"\n')
+    write(tmp_path, SMALL + '[switch]\nbuffer = "3kB"\n')
+    done = command("sweep", "sweep.toml")
+    assert done.returncode == 2
+    assert "in the run with" not in done.stderr
 
 
 def test_bad_scale(command: Command, tmp_path: Path) -> None:

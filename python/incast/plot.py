@@ -435,20 +435,26 @@ def _over(
         # Without a number, a value has its name as place.
         placed = {numbers.places.get(value, str(value)): found for value, found in points.items() if found}
         points = dict(sorted(placed.items())) if numbers.places else placed
-        means = [sum(found) / len(found) for found in points.values()]
-        below = [mean - min(found) for mean, found in zip(means, points.values(), strict=True)]
-        above = [max(found) - mean for mean, found in zip(means, points.values(), strict=True)]
+        means = [mean(found) for found in points.values()]
+        below = [centre - min(found) for centre, found in zip(means, points.values(), strict=True)]
+        above = [max(found) - centre for centre, found in zip(means, points.values(), strict=True)]
         # A value at the end of the axis is drawn whole.
         axes.errorbar(list(points), means, (below, above), label=scheme, markersize=4, capsize=2, clip_on=False,
                       **styles[scheme])  # fmt: skip
     _values(axes, numbers)
-    axes.set(xlabel=x, ylabel=FIGURES[of])
+    several = len({(row["scheme"], row[x]) for row in rows}) < len(rows)
+    axes.set(xlabel=x, ylabel=f"{FIGURES[of]}{', mean and range of runs' if several else ''}")
     if of.endswith("_share"):
         low, high = axes.get_ylim()
         axes.set_ylim(max(low, 0), min(high, 1))
     write = written(of)[1]
     axes.yaxis.set_major_formatter(lambda value, _: write(value))
     axes.grid(axis="y", linewidth=0.4, alpha=0.5)
+
+
+def mean(values: Sequence[float]) -> float:
+    """Arithmetic mean, never outside the values: rounding can place that of equal values there."""
+    return min(max(math.fsum(values) / len(values), min(values)), max(values))
 
 
 def _values(axes: Axes, numbers: Along) -> None:

@@ -159,19 +159,47 @@ def fitting(figure: Figure) -> Iterator[None]:
 
 
 def _thin(figure: Figure, axes: Axes) -> None:
-    """Fewer ticks of a linear horizontal axis, as long as their labels overlap."""
+    """Fewer ticks of a linear horizontal axis, as long as their labels overlap; of given values, fewer labels."""
     ticker = needed("matplotlib.ticker", "drawing")
     axis = axes.xaxis
+    # Names have a fixed formatter, and each is needed.
+    names = isinstance(axis.get_major_formatter(), ticker.FixedFormatter)
+    if isinstance(axis.get_major_locator(), ticker.FixedLocator) and not names:
+        _thin_given(figure, axis)
     if not isinstance(axis.get_major_locator(), ticker.MaxNLocator):
         return
     for count in range(len(axis.get_majorticklocs()), 1, -1):
-        labels = [tick.label1 for tick in axis.get_major_ticks() if tick.label1.get_visible()]
-        extents = [label.get_window_extent(_renderer(figure)) for label in labels if label.get_text()]
-        gap = GAP * float(labels[0].get_fontsize()) / 72 * figure.dpi if labels else 0
-        if all(right.x0 - left.x1 >= gap for left, right in pairwise(extents)):
+        if all(right - left >= 0 for (_, left), (right, _) in pairwise(_spans(figure, _labels(axis)))):
             return
         axes.locator_params(axis="x", nbins=count - 1)
         figure.draw_without_rendering()
+
+
+def _thin_given(figure: Figure, axis: Axis) -> None:
+    """Hide labels of given ticks that would overlap: the first and the last stay, and those between that fit."""
+    labels = _labels(axis)
+    if not labels:
+        return
+    spans = _spans(figure, labels)
+    free, end = spans[0][1], spans[-1][0]
+    for label, (left, right) in zip(labels[1:-1], spans[1:-1], strict=True):
+        if left >= free and right <= end:
+            free = right
+        else:
+            label.set_visible(False)
+
+
+def _labels(axis: Axis) -> list[Any]:
+    """Visible labels of ticks with a text."""
+    labels = [tick.label1 for tick in axis.get_major_ticks()]
+    return [label for label in labels if label.get_visible() and label.get_text()]
+
+
+def _spans(figure: Figure, labels: list[Any]) -> list[tuple[float, float]]:
+    """Left and right end of labels in pixels, with the least distance to the next on the right."""
+    extents = [label.get_window_extent(_renderer(figure)) for label in labels]
+    gaps = [GAP * float(label.get_fontsize()) / 72 * figure.dpi for label in labels]
+    return [(extent.x0, extent.x1 + gap) for extent, gap in zip(extents, gaps, strict=True)]
 
 
 def _break(figure: Figure | SubFigure, text: Any, most: float) -> None:

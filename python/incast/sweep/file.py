@@ -28,7 +28,7 @@ class Axis:
     path: str | None = None
     """Field of the scenario, such as `workload[0].poisson.load`, as for `--set`."""
     name: str | None = None
-    """Column of the dataset. Default: the last part of `path`, such as `load`; of `alpha.value`, `alpha`."""
+    """Column of the dataset. Default: the last part of `path`, such as `load`; of `headroom.bytes`, `headroom`."""
     values: list[Value] | None = None
     """Values of the field: text, numbers, true or false."""
     points: list[Point] | None = None

@@ -34,6 +34,9 @@ MOST_COMBINATIONS = 1_000_000
 TEMPLATE = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
 """Allowed names of columns."""
 
+MARGIN = re.compile(r"^( +)(?=[|=])", re.MULTILINE)
+"""Space before the lines of an error's place."""
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -360,16 +363,32 @@ class _Reader:
         if self.scale is not None:
             at = f"scale.{self.scale}.set"
             sets += [(path, value, join(at, path)) for path, value in self.file.scale[self.scale].set.items()]
+        common = len(sets)
         sets += [one for choice in cell for one in choice.sets]
         texts = [f"{path}={toml(value)}" for path, value, _ in sets]
         try:
-            # Not `incast.load`: classes of Python for every variation take longer than all else.
-            with translated():
-                found = _core.Scenario.load(scenario, [*texts, *self.overrides])
-                if check:
-                    found.warnings()
+            return self.load(scenario, texts, check=check)
         except ScenarioError as error:
-            raise self.at_home(error, scenario, texts, sets) from None
+            home = self.at_home(error, scenario, texts, sets)
+            if home is not error or not cell:
+                raise home from None
+            failure = error
+        try:
+            # The scenario may have the error without the axes, too.
+            self.load(scenario, texts[:common], check=check)
+        except ScenarioError:
+            raise failure from None
+        values = ", ".join(f"{name} = {toml(choice.shown)}" for name, choice in zip(self.names, cell, strict=True))
+        margin = (MARGIN.findall(str(failure)) or [" "])[-1]
+        raise ScenarioError(f"{failure}\n{margin}= in the run with {values}", failure.diagnostics)
+
+    def load(self, scenario: Path, texts: list[str], *, check: bool) -> _core.Scenario:
+        """The scenario with these values, and those of the command line."""
+        # Not `incast.load`: classes of Python for every variation take longer than all else.
+        with translated():
+            found = _core.Scenario.load(scenario, [*texts, *self.overrides])
+            if check:
+                found.warnings()
         return found
 
     def at_home(
@@ -441,9 +460,9 @@ def _common(values: list[Value]) -> Callable[[Value], Value]:
 
 
 def last_part(path: str) -> str:
-    """The last name of a path, which names its column; of `alpha.value` the one before."""
+    """The last name of a path, which names its column; of `alpha.value` and `headroom.bytes` the one before."""
     *before, last = (part.strip('"') for part in re.split(r"[.\]]", path))
-    return before[-1] if last == "value" and before and before[-1] else last
+    return before[-1] if last in ("value", "bytes") and before and before[-1] else last
 
 
 PART = re.compile(r"""\s*(?:\[\s*(\d+)\s*\]|\.?\s*([\w-]+|"(?:[^"\\]|\\.)*"|'[^']*'))\s*""")
