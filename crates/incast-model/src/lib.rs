@@ -13,6 +13,7 @@ pub mod maxmin;
 pub mod memory;
 pub mod nearest;
 pub mod ns3;
+pub mod parquet_headers;
 pub mod range;
 pub mod renamed;
 pub mod rng;

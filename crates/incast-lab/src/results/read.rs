@@ -7,6 +7,7 @@ use arrow_schema::{Schema, SchemaRef};
 use incast_model::caught::caught;
 use incast_model::echo::word;
 use incast_model::input;
+use incast_model::parquet_headers::{check_footer, check_pages};
 use incast_model::renamed::renamed;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -195,7 +196,13 @@ fn why(error: ResultsError) -> String {
 type Opened = ParquetRecordBatchReaderBuilder<File>;
 
 fn opened(file: &Path) -> Result<Opened, ResultsError> {
-    valid(file, || Opened::try_new(File::open(file)?))
+    valid(file, || {
+        let data = File::open(file)?;
+        check_footer(&data).map_err(ParquetError::General)?;
+        let opened = Opened::try_new(data.try_clone()?)?;
+        check_pages(&data, opened.metadata()).map_err(ParquetError::General)?;
+        Ok(opened)
+    })
 }
 
 fn rows_of(opened: &Opened) -> i64 {

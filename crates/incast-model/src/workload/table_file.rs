@@ -11,6 +11,7 @@ use crate::entry::EntryError;
 use crate::field::FieldError;
 use crate::input::{self, Input, InputError};
 use crate::memory::{Memory, amount};
+use crate::parquet_headers::{check_footer, check_pages};
 
 const PARQUET: &[u8] = b"PAR1";
 
@@ -63,7 +64,9 @@ const ROW_BYTES: f64 = 100.0;
 
 fn parquet_as_csv(file: File) -> Result<String, String> {
     let broken = |error: parquet::errors::ParquetError| format!("no whole Parquet file: {error}");
-    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    check_footer(&file)?;
+    let reader = SerializedFileReader::new(file.try_clone().map_err(|error| error.to_string())?).map_err(broken)?;
+    check_pages(&file, reader.metadata())?;
     let metadata = reader.metadata().file_metadata();
     // A small file can hold many equal rows.
     let (rows, memory) = (metadata.num_rows(), Memory::available());
