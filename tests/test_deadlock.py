@@ -143,7 +143,7 @@ def test_paths_with_bounces(command: Command, tmp_path: Path) -> None:
     code, said = check(command, "--paths", "paths.txt")
     assert code == 1
     assert (
-        "4 buffers of 4 switches wait for each other\n  L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3\n"
+        "4 buffers of 4 nodes wait for each other\n  L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3\n"
         in said
     )
     assert "line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4" in said

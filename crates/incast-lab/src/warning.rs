@@ -34,11 +34,6 @@ impl Warning {
     }
 }
 
-/// A number of things, such as `2 NACKs`.
-pub(crate) fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Parameter and text value as TOML, in backticks.
 pub(crate) fn setting(field: &str, value: impl fmt::Display) -> String {
     format!("`{field} = \"{value}\"`")

@@ -110,6 +110,11 @@ impl Excerpt {
     }
 }
 
+/// A number of things, such as `2 NACKs`.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

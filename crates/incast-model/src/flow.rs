@@ -8,6 +8,9 @@ use crate::units::{Bytes, Time};
 /// Latest simulated time, an hour and more: the simulator's keys of events have 52 bits for picoseconds.
 pub const MAX_TIME: Time = Time::ms(4_000_000);
 
+/// Most flows of a run: the simulator's events have 25 bits for a flow.
+pub const MAX_FLOWS: u32 = (1 << 25) - 1;
+
 /// Message between two hosts, or a queue pair's part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {

@@ -60,7 +60,7 @@ impl fmt::Display for DeadlockReport {
         }
         writeln!(f, "{buffers} buffers, {dependencies} dependencies, some of them cyclic: deadlocks are possible")?;
         for component in &self.components {
-            writeln!(f, "\n{} buffers of {} switches wait for each other", component.buffers, component.switches)?;
+            writeln!(f, "\n{} buffers of {} nodes wait for each other", component.buffers, component.switches)?;
             component.cycles.iter().try_for_each(|cycle| write!(f, "{cycle}"))?;
         }
         Ok(())
@@ -72,7 +72,7 @@ impl fmt::Display for NamedCycle {
         writeln!(f, "  {}", self.cycle)?;
         let none = Users::default();
         let users = self.users.iter().chain(std::iter::repeat(&none));
-        let heads = ["switch", "in port", "from", "out port", "to", "packets"].map(String::from);
+        let heads = ["node", "in port", "from", "out port", "to", "packets"].map(String::from);
         let turns = self.cycle.turns.iter().zip(users).map(|(turn, users)| {
             let Turn { switch, in_port, from, out_port, to, .. } = turn;
             [switch.clone(), in_port.to_string(), from.clone(), out_port.to_string(), to.clone(), users.to_string()]

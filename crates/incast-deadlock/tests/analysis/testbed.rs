@@ -30,13 +30,13 @@ fn two_paths_with_a_bounce_each_close_a_cycle() {
     assert_eq!(
         report.to_string(),
         "12 buffers, 12 dependencies, some of them cyclic: deadlocks are possible\n\n\
-         4 buffers of 4 switches wait for each other\n  \
+         4 buffers of 4 nodes wait for each other\n  \
          L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3\n    \
-         switch  in port  from  out port  to  packets\n    \
-         L1            3  S2           2  S1  line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4\n    \
-         S1            0  L1           2  L3  line 2: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13\n    \
-         L3            2  S1           3  S2  line 2: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13\n    \
-         S2            2  L3           0  L1  line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4\n"
+         node  in port  from  out port  to  packets\n    \
+         L1          3  S2           2  S1  line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4\n    \
+         S1          0  L1           2  L3  line 2: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13\n    \
+         L3          2  S1           3  S2  line 2: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13\n    \
+         S2          2  L3           0  L1  line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4\n"
     );
     let one = PathSet::parse(&wiring, BOUNCES.lines().nth(1).unwrap()).unwrap();
     assert!(!Dependencies::of_paths(&wiring, &Elp::Paths(one)).unwrap().cyclic(&wiring));

@@ -5,13 +5,13 @@ use incast_deadlock::Wiring;
 use incast_deadlock::export::{MOST_TAGS, read_json};
 use incast_deadlock::rules::Rules;
 use incast_deadlock::verify::{Circularity, LossyWalk, Step, TaggedCycle, meets_conditions, verify_classes};
+use incast_model::echo::counted;
 use incast_model::input;
 use serde::{Deserialize, Serialize};
 
 use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::Loaded;
-use crate::warning::counted;
 
 /// Options of [`verify`].
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

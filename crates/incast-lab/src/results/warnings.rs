@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use incast_model::echo::counted;
 use incast_model::units::Time;
 use incast_sim::host::{MAX_REORDER, RdmaParams, Recovery};
 use incast_sim::outcome::FlowRecord;
@@ -8,7 +9,7 @@ use incast_sim::{Outcome, Setup};
 
 use super::simulate::SchemeRun;
 use crate::scenario::{Prepared, PreparedScheme};
-use crate::warning::{Warning, counted, joined, setting};
+use crate::warning::{Warning, joined, setting};
 
 type Rule = fn(&PreparedScheme, &Outcome) -> Option<Warning>;
 

@@ -246,7 +246,8 @@ impl BufferShow {
         }
         write!(
             f,
-            "\n           XOFF one, all: only this queue, or all of the switch, congested; XON = XOFF - {} B",
+            "\n           XOFF, XON: above the port's reserve; XON = XOFF - {} B\
+             \n           one, all: only this queue, or all of the switch, congested",
             grouped(self.resume_offset)
         )
     }

@@ -90,7 +90,12 @@ fn put(root: &mut Map<String, Value>, steps: &[Step], value: Value) -> Result<()
                     return Err(format!("`{so_far}` is not a list"));
                 };
                 let len = list.len();
-                list.get_mut(*at).ok_or_else(|| format!("`{so_far}` has {len} entries, numbered from 0"))?
+                list.get_mut(*at).ok_or_else(|| {
+                    format!(
+                        "`{so_far}` has {}, numbered from 0",
+                        if len == 1 { "1 entry".into() } else { format!("{len} entries") }
+                    )
+                })?
             }
         };
     }
@@ -146,7 +151,7 @@ mod tests {
             ("seed", "write path=value"),
             ("=1", "must name a parameter"),
             ("a..b=1", "not a path"),
-            ("workload[4].poisson.load=1", "has 1 entries"),
+            ("workload[4].poisson.load=1", "has 1 entry"),
             ("seed.x=1", "`seed` is not a table"),
             ("workload.0.poisson.load=1", "`workload` is a list: for an entry, write `workload[0]`"),
             ("seed[0]=1", "`seed` is not a list"),

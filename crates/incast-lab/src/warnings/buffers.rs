@@ -78,7 +78,7 @@ fn burst(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     (largest.queue > limit).then(|| {
         let text = format!(
             "{} lossy flows to {} start within a base RTT and send {:#} before feedback arrives, but the queue of {} holds at most \
-             {:#}: packets are dropped; write {advice}",
+             {:#}: packets are dropped; for the first round trip alone write {advice}",
             largest.flows,
             fabric.node(fabric.hosts()[largest.to.index()]).name,
             Bytes(largest.bytes),
@@ -139,8 +139,8 @@ fn largest_burst(fabric: &Fabric, to: HostId, all: &[(Time, Time, u64)]) -> Opti
             bytes -= all[first].2;
             first += 1;
         }
-        // The last byte arrives within two round trips.
-        let drained = u128::from(rate.0) * 2 * u128::from(rtt.0) / 8_000_000_000_000;
+        // The port sends during the round trip in which the bytes arrive.
+        let drained = u128::from(rate.0) * u128::from(rtt.0) / 8_000_000_000_000;
         let queue = bytes.saturating_sub(u64::try_from(drained).unwrap_or(u64::MAX));
         if largest.as_ref().is_none_or(|known| queue > known.queue) {
             largest = Some(Burst { to, flows: last + 1 - first, bytes, queue });
@@ -187,7 +187,7 @@ mod tests {
         let text = lossy("1MB").unwrap();
         // Base RTT 4.16 us: 52 kB at 100 Gb/s from each of 32.
         let said = "32 lossy flows to h0 start within a base RTT and send 1.664 MB before feedback arrives, but the queue of s0 holds \
-                    at most 500 kB: packets are dropped; write `buffer = \"";
+                    at most 500 kB: packets are dropped; for the first round trip alone write `buffer = \"";
         assert!(text.contains(said), "{text}");
         let advised = text.rsplit_once("buffer = \"").unwrap().1.trim_end_matches("\"`");
         assert_eq!(lossy(advised), None, "{advised}");
@@ -195,8 +195,8 @@ mod tests {
         assert_eq!(of("switch.buffer", "[switch]\nbuffer = \"8MB\"\n"), None, "lossless");
         let tail = |limit: &str| of("switch.queues", &format!("[switch]\nqueues.drop-tail.limit = \"{limit}\"\n"));
         let text = tail("500kB").unwrap();
-        // Less 104 kB that the port sends in two round trips.
-        assert!(text.ends_with("write `queues.drop-tail.limit = \"1.56MB\"`"), "{text}");
-        assert_eq!(tail("1.56MB"), None);
+        // Less 52 kB that the port sends meanwhile.
+        assert!(text.ends_with("write `queues.drop-tail.limit = \"1.62MB\"`"), "{text}");
+        assert_eq!(tail("1.62MB"), None);
     }
 }

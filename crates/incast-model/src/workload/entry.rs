@@ -6,9 +6,11 @@ use super::hosts::HostSet;
 use super::members::Members;
 use super::offer::Offer;
 use super::window::Window;
+use crate::echo::counted;
 use crate::entry::EntryError;
 use crate::fabric::{HostId, NodeId};
-use crate::flow::{Flow, FlowSet, Gate, Iteration, MAX_TIME, StepFlow};
+use crate::field::FieldError;
+use crate::flow::{Flow, FlowSet, Gate, Iteration, MAX_FLOWS, MAX_TIME, StepFlow};
 use crate::gates::never_start;
 use crate::memory::{Memory, amount};
 use crate::rng::{Stream, stream};
@@ -56,6 +58,10 @@ impl Entry<'_> {
         EntryError::field(self.field(name), value, allowed)
     }
 
+    pub(super) fn missing(&self, name: &str, allowed: impl Into<String>) -> EntryError {
+        FieldError::new(self.field(name), "is required").allowed(allowed).into()
+    }
+
     pub(super) fn stream(&self, purpose: &str, actor: u64) -> Stream {
         stream(self.seed, &format!("workload/{}/{purpose}", self.stream), actor)
     }
@@ -71,7 +77,7 @@ impl Entry<'_> {
     pub(super) fn pairs_of(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, EntryError> {
         let hosts = self.hosts(set)?;
         if hosts.len() < 2 {
-            return Err(self.refuse("hosts", format!("{} host(s)", hosts.len()), "at least 2 hosts"));
+            return Err(self.refuse("hosts", counted(hosts.len() as u64, "host"), "at least 2 hosts"));
         }
         Ok(hosts)
     }
@@ -98,7 +104,7 @@ impl Entry<'_> {
     pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, EntryError> {
         const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
         let end = match (duration, self.end) {
-            (None, None) => return Err(self.refuse("duration", "(not set)", format!("{ALLOWED}, or the entry's end"))),
+            (None, None) => return Err(self.missing("duration", format!("{ALLOWED}, or the entry's `end`"))),
             (None, Some(end)) => end,
             (Some(Time::ZERO), _) => return Err(self.refuse("duration", Time::ZERO, ALLOWED)),
             (Some(duration), end) => self.after("duration", duration)?.min(end.unwrap_or(Time::MAX)),
@@ -156,8 +162,6 @@ const DPORT: u16 = 100;
 fn parts(message: &Flow, qps: u16) -> u64 {
     u64::from(qps).min(message.size.0)
 }
-
-const MAX_FLOWS: u32 = u32::MAX;
 
 /// Per flow and its place in the start order. Measured: 70 in order, 94 not.
 pub(super) const FLOW_BYTES: u64 = 70;

@@ -243,8 +243,8 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "every": "1us"}"#),
-            "workload[0].incast.duration = (not set): must be a time of more than 0, such as \"10ms\", or the \
-             entry's end"
+            "workload[0].incast.duration: is required (allowed: a time of more than 0, such as \"10ms\", or \
+             the entry's `end`)"
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "duration": "1us"}"#),
@@ -255,6 +255,6 @@ mod tests {
         );
         assert!(why(r#"{"fan_in": 4, "size": "1kB", "load": 0, "duration": "1us"}"#).contains("incast.load = 0:"));
         assert!(why(r#"{"fan_in": 4, "size": "0B"}"#).contains("incast.size = 0B: must be a size of at least 1B"));
-        assert!(why(r#"{"fan_in": 4, "size": 1, "every": "1ps", "duration": "1s"}"#).contains("4294967295 flows"));
+        assert!(why(r#"{"fan_in": 4, "size": 1, "every": "1ps", "duration": "1s"}"#).contains("33554431 flows"));
     }
 }

@@ -181,12 +181,12 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"size": "1kB", "load": 0.5}"#),
-            "workload[0].permutation.duration = (not set): must be a time of more than 0, such as \"10ms\", or the \
-             entry's end"
+            "workload[0].permutation.duration: is required (allowed: a time of more than 0, such as \"10ms\", or \
+             the entry's `end`)"
         );
         assert!(why(r#"{"size": "1kB", "load": -1, "duration": "1ms"}"#).contains("permutation.load = -1:"));
         assert!(why(r#"{"size": "0kB"}"#).contains("permutation.size = 0B:"));
         assert!(why(r#"{"size": "1kB", "hosts": "7"}"#).contains("must be at least 2 hosts"));
-        assert!(why(r#"{"size": 1, "load": 1, "duration": "1s"}"#).contains("4294967295 flows"));
+        assert!(why(r#"{"size": 1, "load": 1, "duration": "1s"}"#).contains("33554431 flows"));
     }
 }

@@ -274,7 +274,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": "1kB", "duration": "1ms", "hosts": 3}"#),
-            "workload[0].poisson.hosts = 1 host(s): must be at least 2 hosts"
+            "workload[0].poisson.hosts = 1 host: must be at least 2 hosts"
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "arrivals": {"lognormal": {"sigma": 0}}}"#),
@@ -282,7 +282,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1}"#),
-            "workload[0].poisson.duration = (not set): must be a time of more than 0, such as \"10ms\", or the entry's end"
+            "workload[0].poisson.duration: is required (allowed: a time of more than 0, such as \"10ms\", or the entry's `end`)"
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 0, "duration": "1ms"}"#),
@@ -298,7 +298,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"load": 0.5, "sizes": "1B", "duration": "1s"}"#),
-            "workload[0].poisson.duration = 1s: must be small enough for 4294967295 flows; this asks for about 5.000e10"
+            "workload[0].poisson.duration = 1s: must be small enough for 33554431 flows; this asks for about 5.000e10"
         );
     }
 }

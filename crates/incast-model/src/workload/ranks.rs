@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::Entry;
 use super::hosts::HostSet;
 use super::rails;
+use crate::echo::counted;
 use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::rng::pick;
@@ -82,7 +83,7 @@ impl Ranks {
             None => self.chosen(name, entry)?,
         };
         if placed.len() < least {
-            return Err(entry.refuse(name, format!("{} host(s)", placed.len()), format!("at least {least} hosts")));
+            return Err(entry.refuse(name, counted(placed.len() as u64, "host"), format!("at least {least} hosts")));
         }
         Ok(placed)
     }
@@ -154,7 +155,7 @@ mod tests {
             why(r#"{"count": 9}"#),
             "workload[0].ring_all_reduce.ranks.count = 9: must be 1 to 8, the hosts to choose from"
         );
-        assert_eq!(why(r#"{"count": 1}"#), "workload[0].ring_all_reduce.ranks = 1 host(s): must be at least 2 hosts");
+        assert_eq!(why(r#"{"count": 1}"#), "workload[0].ring_all_reduce.ranks = 1 host: must be at least 2 hosts");
         assert!(why(r#"{"hosts": "5-8"}"#).contains("ranks.hosts = \"5-8\": must be hosts of this fabric, 0 to 7"));
         assert!(why(r#"{"list": [0, 8]}"#).contains("ranks.list[1] = 8: must be a host of this fabric, 0 to 7"));
         assert!(why(r#"{"list": [3, 1, 3]}"#).contains("ranks.list[2] = 3: must be a host that is not in the list"));

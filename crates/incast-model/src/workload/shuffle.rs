@@ -83,7 +83,7 @@ mod tests {
         let alone = r#"{"size": 1, "mappers": {"list": [5]}, "reducers": {"list": [5]}}"#;
         assert_eq!(why(alone), "workload[0].shuffle.reducers = 5: must be another host than the only mapper");
         assert!(why(r#"{"size": 0}"#).starts_with("workload[0].shuffle.size = 0B: must be"));
-        assert!(why(r#"{"size": 1, "mappers": {"list": []}}"#).contains("mappers = 0 host(s): must be at least 1 h"));
+        assert!(why(r#"{"size": 1, "mappers": {"list": []}}"#).contains("mappers = 0 hosts: must be at least 1 h"));
         assert!(why(r#"{"size": 1, "mappers": {"count": 7}}"#).contains("shuffle.mappers.count = 7: must be 1 to 6"));
     }
 }

@@ -102,8 +102,8 @@ impl<'a> Row<'a> {
         match kind {
             Column::Src => flow.src = host(text, entry)?,
             Column::Dst => (flow.dst, self.dst_at) = (host(text, entry)?, begin),
-            Column::Size => match text.parse() {
-                Ok(bytes) if bytes > 0 => flow.size.0 = bytes,
+            Column::Size => match whole(text) {
+                Some(bytes) if bytes > 0 => flow.size.0 = bytes,
                 _ => return Err("a whole number of bytes, at least 1".into()),
             },
             Column::Start(factor) => {
@@ -144,8 +144,8 @@ impl<'a> Row<'a> {
         if flow.src == flow.dst {
             return Err(EntryError::file(&place(self.dst_at), flow.dst.0, "another host than src"));
         }
-        match self.delay_at.filter(|_| self.named.after.is_empty()) {
-            Some(at) => Err(EntryError::file(&place(at), self.named.delay, "empty: there is no after")),
+        match self.delay_at.filter(|_| self.named.after.is_empty() && self.named.delay > Time::ZERO) {
+            Some(at) => Err(EntryError::file(&place(at), self.named.delay, "0 or empty: there is no after")),
             None => Ok(()),
         }
     }
@@ -244,8 +244,8 @@ fn columns(header: &str, file: &Path) -> Result<Vec<Column>, EntryError> {
         let there = found.iter().any(|other| std::mem::discriminant(other) == std::mem::discriminant(&wanted));
         (!there).then_some(name)
     };
-    let needed =
-        [(Column::Src, "src"), (Column::Dst, "dst"), (Column::Size, "size_bytes"), (Column::Start(1), "start_ps")];
+    let start = "start_ps, start_ns, start_us or start_s";
+    let needed = [(Column::Src, "src"), (Column::Dst, "dst"), (Column::Size, "size_bytes"), (Column::Start(1), start)];
     match needed.into_iter().find_map(|(column, name)| missing(column, name)) {
         None => Ok(found),
         Some(name) => {
@@ -258,6 +258,13 @@ fn columns(header: &str, file: &Path) -> Result<Vec<Column>, EntryError> {
 fn host(text: &str, entry: &Entry<'_>) -> Result<HostId, String> {
     let host = text.parse().ok().filter(|&host| host < entry.host_count());
     host.map(HostId).ok_or_else(|| entry.members.numbers())
+}
+
+/// Tools write columns with missing values as floats, such as `1000.0`.
+fn whole(text: &str) -> Option<u64> {
+    let digits =
+        text.split_once('.').filter(|(_, rest)| rest.bytes().all(|b| b == b'0')).map_or(text, |(whole, _)| whole);
+    digits.parse().ok()
 }
 
 fn port(text: &str) -> Option<u16> {
@@ -427,6 +434,8 @@ mod tests {
         assert_eq!(row("3,3,1,0,,,,"), "t.csv:3:3: `3`: must be another host than src");
         assert_eq!(row("0,1,0,0,,,,"), "t.csv:3:5: `0`: must be a whole number of bytes, at least 1");
         assert_eq!(row("0,1,1kB,0,,,,"), "t.csv:3:5: `1kB`: must be a whole number of bytes, at least 1");
+        assert!(read("src,dst,size_bytes,start_ns\n0,1,1000.0,0\n").is_ok());
+        assert_eq!(row("0,1,1.5,0,,,,"), "t.csv:3:5: `1.5`: must be a whole number of bytes, at least 1");
         assert_eq!(
             row("0,1,1,-1,,,,"),
             "t.csv:3:7: `-1`: must be a time from the start of the run, 0 or more and below 4000 s, without a unit"
@@ -468,7 +477,7 @@ mod tests {
         };
         assert_eq!(set.gates, [gate(&[0, 3], 30, &[2]), gate(&[0], 0, &[1])]);
         let row = |rows: &str| why(&format!("{header}0,1,1,0,first,,\n{rows}\n"));
-        assert_eq!(row("0,1,1,0,,,3"), "t.csv:3:11: `3ns`: must be empty: there is no after");
+        assert_eq!(row("0,1,1,0,,,3"), "t.csv:3:11: `3ns`: must be 0 or empty: there is no after");
         assert_eq!(
             row("0,1,1,0,,first,x"),
             "t.csv:3:16: `x`: must be a time of 0 or more, below 4000 s, without a unit"

@@ -48,7 +48,7 @@ pub enum TreeAlgorithm {
     /// log2 n steps; in step k rank i exchanges the full size with rank i xor 2^k.
     RecursiveDoubling,
     /// Reduce-scatter in log2 n steps of halved size, all-gather in as many of doubled size: each rank sends `2 (n - 1)
-    /// / n` of the size (Rabenseifner).
+    /// / n` of the size (Rabenseifner). The first step pairs ranks `n / 2` apart, each further one half as far.
     HalvingDoubling,
 }
 

@@ -4,6 +4,7 @@
 //! old event stays queued, without effect.)
 
 use incast_model::fabric::PortId;
+use incast_model::flow::MAX_FLOWS;
 
 use super::ids::FlowId;
 
@@ -31,6 +32,7 @@ const ID_BITS: u32 = 25;
 const TARGET_BITS: u32 = ID_BITS + 3;
 
 pub(crate) const MAX_ID: u32 = (1 << ID_BITS) - 1;
+const _: () = assert!(MAX_ID == MAX_FLOWS);
 
 pub(crate) mod periodic {
     pub(crate) const SAMPLE: u32 = 0;

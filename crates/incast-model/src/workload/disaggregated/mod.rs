@@ -23,6 +23,7 @@ use super::law::SizeLaw;
 use super::offer::{Dial, Offer, Parts};
 use super::table_file;
 use super::window::Window;
+use crate::echo::counted;
 use crate::entry::EntryError;
 use crate::fabric::HostId;
 use crate::range::least;
@@ -277,7 +278,7 @@ impl Disaggregated {
                 ("scale", "rack".into(), format!("datacenter: no rack has {count} hosts for all blades"))
             }
             BladeScale::Datacenter => {
-                ("hosts", format!("{} host(s)", hosts.len()), format!("at least {count} hosts, one for each blade"))
+                ("hosts", counted(hosts.len() as u64, "host"), format!("at least {count} hosts, one for each blade"))
             }
         };
         Err(entry.refuse(field, value, allowed))
@@ -296,8 +297,11 @@ impl Disaggregated {
                 return pairs.map(Traffic::Measured).map_err(|error| table.located(error));
             }
             (both, _) => {
-                let value = if both.is_some() { "also given" } else { "(not set)" };
-                return Err(entry.refuse("trace", value, "a file, or application a name: one of the two"));
+                const ALLOWED: &str = "a file, or application a name: one of the two";
+                return Err(match both {
+                    Some(_) => entry.refuse("trace", "also given", ALLOWED),
+                    None => entry.missing("trace", ALLOWED),
+                });
             }
         };
         let load = entry.load(self.load.unwrap_or(LOAD))?;

@@ -153,7 +153,7 @@ fn bad_fields_are_named() {
     let why = |json: &str| refused(&fabric(), &pattern("disaggregated", json));
     assert_eq!(
         why(r#"{"duration": "1ms"}"#),
-        "workload[0].disaggregated.trace = (not set): must be a file, or application a name: one of the two"
+        "workload[0].disaggregated.trace: is required (allowed: a file, or application a name: one of the two)"
     );
     assert_eq!(
         why(r#"{"application": "herd", "trace": "x.csv", "duration": "1ms"}"#),
@@ -169,7 +169,7 @@ fn bad_fields_are_named() {
     );
     assert_eq!(
         why(r#"{"application": "herd", "hosts": "0-11", "duration": "1ms"}"#),
-        "workload[0].disaggregated.hosts = 12 host(s): must be at least 13 hosts, one for each blade"
+        "workload[0].disaggregated.hosts = 12 hosts: must be at least 13 hosts, one for each blade"
     );
     assert_eq!(
         why(r#"{"application": "herd", "samples": 0, "duration": "1ms"}"#),
