@@ -1358,7 +1358,8 @@ same time.
 `recursive_doubling`: log2 n steps; in step k rank i exchanges the full size with rank i xor 2^k.
 
 `halving_doubling`: Reduce-scatter in log2 n steps of halved size, all-gather in as many of doubled size: each rank
-sends `2 (n - 1) / n` of the size (Rabenseifner).
+sends `2 (n - 1) / n` of the size (Rabenseifner). The first step pairs ranks `n / 2` apart, each further one half as
+far.
 """
 
 
