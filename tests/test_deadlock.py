@@ -90,7 +90,7 @@ def test_two_failed_links_close_a_cycle(command: Command) -> None:
     assert head == "priority 3: 1 of 1 set of failed links has cyclic dependencies: deadlocks are possible"
     assert down == "with T1-L1 and T4-L3 down"
     assert cycle.strip() == "L1 port 2 → S2 port 0 → L3 port 3 → S1 port 2 → L1 port 2"
-    assert heads.split() == ["switch", "in", "port", "from", "out", "port", "to", "packets"]
+    assert heads.split() == ["node", "in", "port", "from", "out", "port", "to", "packets"]
     assert [turn.split()[:5] for turn in turns] == [
         ["L1", "2", "S1", "3", "S2"],
         ["S2", "0", "L1", "2", "L3"],
