@@ -1,19 +1,20 @@
 //! Refuses Parquet files that the library would read for minutes or hours.
 //!
-//! `parquet` 60.1.0 passes over an unknown list or map of booleans element by element without reading a byte: six
-//! bytes suffice for 2³¹ steps. No structure of the format's footer or of its page headers has such a field
-//! (parquet.thrift of Apache Parquet; column indexes have one, but are not read).
+//! `parquet` 60.1.0 passes over an unknown list or map element by element, and some elements need no bytes: booleans, and
+//! at the file's end those of fixed size. A few bytes suffice for 2³¹ steps. No structure of the format's footer or of its
+//! page headers has a list of booleans (parquet.thrift of Apache Parquet; column indexes have one, but are not read).
 //!
-//! Fields are read by the types that the file states. A file in which a known field has another type is not followed
-//! further than the first error.
+//! Limit: the check reads each field by the type that the file states, the library reads known fields by the format's
+//! type. A file whose known fields have other types can still be slow.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 
 use parquet::file::metadata::ParquetMetaData;
 
-/// As deep as the library itself goes.
+/// Depth of structures, as the library's (`parquet_thrift.rs`).
 const DEPTH: u32 = 64;
+/// In bytes: a page's header with statistics fits (our choice).
 const BUFFER: usize = 1024;
 /// Field of a page's header with the number of bytes up to the next one.
 const COMPRESSED_PAGE_SIZE: i16 = 3;
@@ -22,7 +23,7 @@ const COMPRESSED_PAGE_SIZE: i16 = 3;
 ///
 /// # Errors
 ///
-/// What is wrong. Damage that the library reports itself is no error here.
+/// A list or map of booleans, or of more elements than the file has bytes. The library reports other damage.
 pub fn check_footer(file: &File) -> Result<(), String> {
     judge("footer", || {
         let mut file = file;
@@ -31,7 +32,7 @@ pub fn check_footer(file: &File) -> Result<(), String> {
         file.read_exact(&mut end)?;
         let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]);
         file.seek(SeekFrom::End(-8 - i64::from(length)))?;
-        Compact::new(file).structure(DEPTH).map(|_| ())
+        Compact::new(file)?.structure(DEPTH).map(|_| ())
     })
 }
 
@@ -49,7 +50,7 @@ pub fn check_pages(file: &File, metadata: &ParquetMetaData) -> Result<(), String
             judge("header of a page", || {
                 let mut file = file;
                 file.seek(SeekFrom::Start(place))?;
-                let mut header = Compact::new(file);
+                let mut header = Compact::new(file)?;
                 let size = header.structure(DEPTH)?;
                 next = size.map_or(end, |size| place.saturating_add(header.read).saturating_add(size));
                 Ok(())
@@ -60,11 +61,11 @@ pub fn check_pages(file: &File, metadata: &ParquetMetaData) -> Result<(), String
     Ok(())
 }
 
-/// Only a list of booleans is an error; the library says the rest better.
+/// The library says the rest better.
 fn judge(place: &str, check: impl FnOnce() -> io::Result<()>) -> Result<(), String> {
     match check() {
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            Err(format!("its {place} has a list of booleans, which no Parquet file has there"))
+            Err(format!("its {place} has a list of booleans or one longer than the file"))
         }
         _ => Ok(()),
     }
@@ -74,11 +75,13 @@ fn judge(place: &str, check: impl FnOnce() -> io::Result<()>) -> Result<(), Stri
 struct Compact<'a> {
     bytes: BufReader<&'a File>,
     read: u64,
+    /// Bytes of the file.
+    length: u64,
 }
 
 impl<'a> Compact<'a> {
-    fn new(file: &'a File) -> Self {
-        Self { bytes: BufReader::with_capacity(BUFFER, file), read: 0 }
+    fn new(file: &'a File) -> io::Result<Self> {
+        Ok(Self { bytes: BufReader::with_capacity(BUFFER, file), read: 0, length: file.metadata()?.len() })
     }
 
     fn byte(&mut self) -> io::Result<u8> {
@@ -134,6 +137,11 @@ impl<'a> Compact<'a> {
         }
     }
 
+    /// An element has at least a byte.
+    fn fits(&self, elements: u64) -> io::Result<()> {
+        if elements > self.length { Err(ErrorKind::Unsupported.into()) } else { Ok(()) }
+    }
+
     fn value(&mut self, kind: u8, depth: u32) -> io::Result<()> {
         let inner = depth.checked_sub(1).ok_or(ErrorKind::InvalidData)?;
         match kind {
@@ -148,10 +156,12 @@ impl<'a> Compact<'a> {
             9 | 10 => {
                 let head = self.byte()?;
                 let length = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+                self.fits(length)?;
                 (0..length).try_for_each(|_| self.value(head & 0xf, inner))
             }
             11 => {
                 let length = self.varint()?;
+                self.fits(length)?;
                 let kinds = if length > 0 { self.byte()? } else { 0 };
                 (0..length)
                     .try_for_each(|_| self.value(kinds >> 4, inner).and_then(|()| self.value(kinds & 0xf, inner)))
@@ -178,13 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_of_booleans_are_refused() {
+    fn lists_without_bytes_are_refused() {
         // Field 15: a list; the elements' type and number.
         let list = |kind: u8| vec![0xf9, 0xf0 | kind, 0xff, 0xff, 0xff, 0xff, 0x07, 0];
         assert!(footer(&list(1)).unwrap_err().contains("list of booleans"));
         assert!(footer(&list(2)).unwrap_err().contains("list of booleans"));
+        assert!(footer(&list(7)).unwrap_err().contains("longer than the file"));
         // The library reports the missing bytes.
-        assert_eq!(footer(&list(3)), Ok(()));
+        assert_eq!(footer(&[0xf9, 0x37, 0]), Ok(()));
     }
 
     #[test]

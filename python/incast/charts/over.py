@@ -151,7 +151,7 @@ def written(figure: str) -> Written:
 
 
 def spec() -> Spec:
-    """Means with their range; X_FIELD, X_PLACE, X_TYPE, X_LABEL, Y_FIELD, Y_TITLE and Y_LABEL are placeholders."""
+    """Means with their range. The page replaces X_FIELD, X_PLACE, X_TYPE, X_LABEL, Y_FIELD, Y_TITLE and Y_LABEL."""
     x = {"field": "X_PLACE", "type": "X_TYPE", "title": "X_FIELD", "scale": {"zero": False, "padding": 20}}
     x["axis"] = {"labelAngle": 0, "grid": False, "labelExpr": "X_LABEL"}
     color = {"field": "scheme", "type": "nominal", "legend": {"title": None, "orient": "top"}}

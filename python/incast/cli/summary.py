@@ -20,7 +20,7 @@ SLOWDOWN = (
     "slowdown = completion time / ideal completion time; rows hold about equally many flows, each size in one row"
 )
 FEW = 100
-"""Most flows whose p99 is their maximum: element floor(0.99 n), counted from 0 (`results/slowdown.rs`)."""
+"""Up to so many flows, p99 is the maximum: element floor(0.99 n) counted from 0 (`results/slowdown.rs`)."""
 OF_FEW = f"p99 of up to {FEW} flows is their maximum"
 FINDINGS = 6
 """Most findings in the terminal."""

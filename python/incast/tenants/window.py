@@ -24,7 +24,7 @@ def checked(source: Source, skip: float) -> None:
 
 
 def load_end(source: Source) -> int | None:
-    """Time in ps at which the last workload with a duration or end stops; `None` if a workload has neither."""
+    """Time in ps when the last workload stops; `None` if a workload has neither a duration nor an end."""
     with read_scenario(source.results[0]) as tree:
         ends = [_end(entry) for entry in tree["workload"]]
     known = [end for end in ends if end is not None]

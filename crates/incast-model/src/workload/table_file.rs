@@ -101,6 +101,13 @@ fn parquet_as_csv(file: File) -> Result<String, String> {
     Ok(text)
 }
 
+/// Whole number of a cell. Tools write columns with missing values as floats, such as `1000.0`.
+pub(super) fn whole(text: &str) -> Option<u64> {
+    let digits =
+        text.split_once('.').filter(|(_, rest)| rest.bytes().all(|b| b == b'0')).map_or(text, |(whole, _)| whole);
+    digits.parse().ok()
+}
+
 /// `None` if CSV has no equivalent.
 fn cell(value: &Field) -> Option<String> {
     Some(match value {

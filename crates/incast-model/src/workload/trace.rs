@@ -102,7 +102,7 @@ impl<'a> Row<'a> {
         match kind {
             Column::Src => flow.src = host(text, entry)?,
             Column::Dst => (flow.dst, self.dst_at) = (host(text, entry)?, begin),
-            Column::Size => match whole(text) {
+            Column::Size => match table_file::whole(text) {
                 Some(bytes) if bytes > 0 => flow.size.0 = bytes,
                 _ => return Err("a whole number of bytes, at least 1".into()),
             },
@@ -258,13 +258,6 @@ fn columns(header: &str, file: &Path) -> Result<Vec<Column>, EntryError> {
 fn host(text: &str, entry: &Entry<'_>) -> Result<HostId, String> {
     let host = text.parse().ok().filter(|&host| host < entry.host_count());
     host.map(HostId).ok_or_else(|| entry.members.numbers())
-}
-
-/// Tools write columns with missing values as floats, such as `1000.0`.
-fn whole(text: &str) -> Option<u64> {
-    let digits =
-        text.split_once('.').filter(|(_, rest)| rest.bytes().all(|b| b == b'0')).map_or(text, |(whole, _)| whole);
-    digits.parse().ok()
 }
 
 fn port(text: &str) -> Option<u16> {

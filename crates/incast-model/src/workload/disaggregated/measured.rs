@@ -7,6 +7,7 @@ use super::applications::Kind;
 use super::blades::{Blade, Blades};
 use crate::entry::{EntryError, Place};
 use crate::rng::{Stream, unit};
+use crate::workload::table_file::whole;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Pair {
@@ -146,8 +147,8 @@ impl Row {
             }
             Column::Src => self.src = Some(blades.named(text).ok_or_else(|| blades.rule())?),
             Column::Dst => self.dst = Some(blades.named(text).ok_or_else(|| blades.rule())?),
-            Column::Size => match text.parse() {
-                Ok(bytes) if bytes > 0 => self.size = Some(bytes),
+            Column::Size => match whole(text) {
+                Some(bytes) if bytes > 0 => self.size = Some(bytes),
                 _ => return Err("a whole number of bytes, at least 1".into()),
             },
             // The network needs no identity of pages.
