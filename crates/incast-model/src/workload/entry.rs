@@ -59,7 +59,7 @@ impl Entry<'_> {
     }
 
     pub(super) fn missing(&self, name: &str, allowed: impl Into<String>) -> EntryError {
-        FieldError::new(self.field(name), "is required").allowed(allowed).into()
+        FieldError::new(self.field(name), format!("`{name}` is required")).allowed(allowed).into()
     }
 
     pub(super) fn stream(&self, purpose: &str, actor: u64) -> Stream {

@@ -243,7 +243,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "every": "1us"}"#),
-            "workload[0].incast.duration: is required (allowed: a time of more than 0, such as \"10ms\", or \
+            "workload[0].incast.duration: `duration` is required (allowed: a time of more than 0, such as \"10ms\", or \
              the entry's `end`)"
         );
         assert_eq!(

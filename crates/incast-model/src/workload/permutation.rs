@@ -181,7 +181,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"size": "1kB", "load": 0.5}"#),
-            "workload[0].permutation.duration: is required (allowed: a time of more than 0, such as \"10ms\", or \
+            "workload[0].permutation.duration: `duration` is required (allowed: a time of more than 0, such as \"10ms\", or \
              the entry's `end`)"
         );
         assert!(why(r#"{"size": "1kB", "load": -1, "duration": "1ms"}"#).contains("permutation.load = -1:"));

@@ -282,7 +282,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1}"#),
-            "workload[0].poisson.duration: is required (allowed: a time of more than 0, such as \"10ms\", or the entry's `end`)"
+            "workload[0].poisson.duration: `duration` is required (allowed: a time of more than 0, such as \"10ms\", or the entry's `end`)"
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 0, "duration": "1ms"}"#),

@@ -153,7 +153,7 @@ fn bad_fields_are_named() {
     let why = |json: &str| refused(&fabric(), &pattern("disaggregated", json));
     assert_eq!(
         why(r#"{"duration": "1ms"}"#),
-        "workload[0].disaggregated.trace: is required (allowed: a file, or application a name: one of the two)"
+        "workload[0].disaggregated.trace: `trace` is required (allowed: a file, or application a name: one of the two)"
     );
     assert_eq!(
         why(r#"{"application": "herd", "trace": "x.csv", "duration": "1ms"}"#),
