@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import incast
 from incast._markdown import table
+from incast.study import folder
 from incast.study.counting import KINDS, PUBLISHED, by_kind
 
 FOLDER = Path(__file__).parent.parent / "docs" / "evaluations"
@@ -45,7 +45,7 @@ def _lines() -> Iterator[str]:
     for name in sorted(found):
         counts = Counter(_published(found[name]))
         total += counts
-        title = f"[{incast.load_study(name).title}]({name}.md)"
+        title = f"[{folder.read(folder.find(name)).study.title}]({name}.md)"
         hours = found[name]["provenance"]["CPU time of simulations"][:-2]
         rows.append((title, *_cells(counts), found[name]["scale"], hours))
     rows.append(("all", *_cells(total), "", ""))

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -186,6 +186,8 @@ class _Reader:
         with expected("sweep", path):
             self.file = self.document.typed(SweepFile)
         self.path, self.scale, self.overrides, self.seeds, self.check = path, scale, overrides, seeds, check
+        self.of_seeds: dict[tuple[Value, ...], dict[str, Any]] = {}
+        """Scenarios by the values of all axes but that of seeds."""
         self.names = [self.name(axis, f"vary[{index}]") for index, axis in enumerate(self.file.vary)]
         for index, name in enumerate(self.names):
             if name.lower() in map(str.lower, self.names[:index]):
@@ -353,9 +355,20 @@ class _Reader:
         return [skip for skip, _ in found]
 
     def variation(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> dict[str, Any]:
-        """The scenario of a cell with all schemes."""
-        tree: dict[str, Any] = json.loads(self.loaded(scenario, cell, check=check).whole("json"))
-        return tree
+        """The scenario of a cell with all schemes; without `check`, read once for all seeds."""
+        seed, others = self.split(cell)
+        tree: dict[str, Any] | None = self.of_seeds.get(others)
+        if tree is None or seed is None or check:
+            tree = self.of_seeds[others] = json.loads(self.loaded(scenario, cell, check=check).whole("json"))
+            return tree
+        return {**tree, "seed": seed}
+
+    def split(self, cell: tuple[_Choice, ...]) -> tuple[int | None, tuple[Value, ...]]:
+        """The seed of a cell, `None` if it sets none or one that needs a check, and its other values."""
+        for index, (axis, choice) in enumerate(zip(self.file.vary, cell, strict=True)):
+            if axis.path == "seed" and type(choice.shown) is int and 0 <= choice.shown < 2**63:
+                return choice.shown, tuple(one.shown for one in cell[:index] + cell[index + 1 :])
+        return None, tuple(choice.shown for choice in cell)
 
     def loaded(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> _core.Scenario:
         """The scenario of a cell; errors show the place in the sweep file."""
@@ -475,21 +488,22 @@ def covers(path: str, other: str) -> bool:
     return its[: len(mine)] == mine
 
 
-def _parts(path: str) -> list[int | str]:
+@cache
+def _parts(path: str) -> tuple[int | str, ...]:
     """Names and indices of a path; a path that the scenario will refuse is one name."""
     found: list[int | str] = []
     at = 0
     while at < len(path):
         part = PART.match(path, at)
         if part is None:
-            return [path]
+            return (path,)
         index, name = part.groups()
         try:
             found.append(int(index) if index else next(iter(tomllib.loads(f"{name} = 0"))))
         except ValueError:
-            return [path]
+            return (path,)
         at = part.end()
-    return found
+    return tuple(found)
 
 
 def _matches(skip: dict[str, Any], columns: dict[str, Value]) -> bool:
