@@ -20,6 +20,10 @@ from incast.study.counting import KINDS, PUBLISHED, by_kind
 
 FOLDER = Path(__file__).parent.parent / "docs" / "evaluations"
 PAGE = FOLDER / "README.md"
+SCALES = (
+    ("paper", "sizes and durations of the publication, or as close as 2.5 hours on two cores allow"),
+    ("quick", "shorter runs and fewer seeds: more statements stay undecided"),
+)
 VERDICTS = ("holds", "fails", "undecided", "not measured")
 
 
@@ -50,11 +54,8 @@ def _lines() -> Iterator[str]:
         rows.append((title, *_cells(counts), found[name]["scale"], hours))
     rows.append(("all", *_cells(total), "", ""))
     yield from table(("publication", "hold", "fail", "undecided", "not measured", "scale", "CPU hours"), rows)
-    scales = (
-        ("paper", "sizes and durations of the publication, or as close as 2.5 hours on two cores allow"),
-        ("quick", "shorter runs and fewer seeds: more statements stay undecided"),
-    )
-    yield from ["", *table(("scale", "meaning"), scales)]
+    used = {each["scale"] for each in found.values()}
+    yield from ["", *table(("scale", "meaning"), [(name, meaning) for name, meaning in SCALES if name in used])]
 
 
 def _published(found: dict[str, Any]) -> list[str]:
