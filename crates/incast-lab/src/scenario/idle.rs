@@ -8,7 +8,7 @@ use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::Transport;
 use serde_json::{Map, Value};
 
-use super::effects::{Facts, Verdict};
+use super::facts::{Facts, Verdict};
 use super::given::{Given, value};
 use super::{Prepared, Scenario, SimulationParams};
 use crate::tree::path;

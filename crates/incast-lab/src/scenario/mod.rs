@@ -2,6 +2,7 @@
 
 mod check;
 mod effects;
+mod facts;
 mod given;
 #[cfg(test)]
 mod given_tests;
