@@ -166,7 +166,7 @@ macro_rules! transports {
             pub(crate) fn may_pull(&self, nic: $crate::kernel::LocalPort) -> bool {
                 match self { $(Self::$variant(one) => one.may_pull(nic)),+ }
             }
-            pub(crate) fn may_end(&self, own: $crate::kernel::SentId, end: u64, acks: &[u64]) -> bool {
+            pub(crate) fn may_end(&self, own: $crate::kernel::SentId, end: u64, acks: impl Iterator<Item = u64>) -> bool {
                 match self { $(Self::$variant(one) => one.may_end(own, end, acks)),+ }
             }
             pub(crate) fn flows(&self) -> Box<dyn Iterator<Item = ($crate::kernel::SentId, u64)> + '_> {

@@ -50,7 +50,7 @@ pub(crate) trait Endpoint {
     }
 
     /// `end` in ps; `acks`: sequence numbers of [`SegmentAck`](crate::kernel::Kind) packets that reach its sender before.
-    fn may_end(&self, own: SentId, end: u64, acks: &[u64]) -> bool;
+    fn may_end(&self, own: SentId, end: u64, acks: impl Iterator<Item = u64>) -> bool;
 
     /// Windows in bytes ([`u64::MAX`]: none), in any order.
     fn flows(&self) -> impl Iterator<Item = (SentId, u64)>;

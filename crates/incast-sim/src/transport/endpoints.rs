@@ -152,7 +152,7 @@ impl Endpoints {
         endpoint.is_some_and(|endpoint| endpoint.may_pull(nic))
     }
 
-    pub(crate) fn may_end(&self, own: SentId, end: u64, acks: &[u64]) -> bool {
+    pub(crate) fn may_end(&self, own: SentId, end: u64, acks: impl Iterator<Item = u64>) -> bool {
         let slot = &self.slots[usize::from(self.sent[own])];
         slot.endpoint.as_deref().is_none_or(|endpoint| endpoint.may_end(own, end, acks))
     }

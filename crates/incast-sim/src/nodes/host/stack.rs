@@ -204,8 +204,7 @@ impl Host {
         let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
         let number = self.flows.ids[own];
         let own_acks = arriving.filter(|(_, packet)| packet.kind == Kind::SegmentAck && packet.flow == number);
-        let acks: Vec<u64> = own_acks.map(|(_, packet)| packet.seq).collect();
-        stops || transports.endpoints.may_end(own, end, &acks)
+        stops || transports.endpoints.may_end(own, end, own_acks.map(|(_, packet)| packet.seq))
     }
 
     /// Under way; windows in bytes.

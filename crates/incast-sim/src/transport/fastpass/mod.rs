@@ -104,8 +104,8 @@ impl Endpoint for Fastpass {
         }
     }
 
-    fn may_end(&self, own: SentId, _end: u64, acks: &[u64]) -> bool {
-        self.senders.get(own).is_none_or(|sender| acks.len() as u64 >= sender.missing())
+    fn may_end(&self, own: SentId, _end: u64, acks: impl Iterator<Item = u64>) -> bool {
+        self.senders.get(own).is_none_or(|sender| acks.count() as u64 >= sender.missing())
     }
 
     fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {

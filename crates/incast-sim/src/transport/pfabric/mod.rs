@@ -57,8 +57,9 @@ impl Endpoint for Pfabric {
         stack.set_timer(own, stack.now() + rto);
     }
 
-    fn may_end(&self, own: SentId, _end: u64, acks: &[u64]) -> bool {
-        self.senders.get(own).is_none_or(|sender| acks.iter().any(|&next| next >= sender.size()))
+    fn may_end(&self, own: SentId, _end: u64, mut acks: impl Iterator<Item = u64>) -> bool {
+        let ends = |sender: &Sender| sender.has_sent_all() && acks.any(|next| next >= sender.size());
+        self.senders.get(own).is_none_or(ends)
     }
 
     fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {

@@ -107,8 +107,9 @@ impl Endpoint for Tcp {
         }
     }
 
-    fn may_end(&self, own: SentId, _end: u64, acks: &[u64]) -> bool {
-        self.senders.get(own).is_none_or(|sender| acks.iter().any(|&next| next >= sender.packets.size))
+    fn may_end(&self, own: SentId, _end: u64, mut acks: impl Iterator<Item = u64>) -> bool {
+        let ends = |sender: &Sender| sender.has_sent_all() && acks.any(|next| next >= sender.packets.size);
+        self.senders.get(own).is_none_or(ends)
     }
 
     fn flows(&self) -> impl Iterator<Item = (SentId, u64)> {

@@ -105,6 +105,11 @@ impl Sender {
         left < number
     }
 
+    /// Perhaps not for the last time.
+    pub(super) const fn has_sent_all(&self) -> bool {
+        self.high == self.packets.size
+    }
+
     pub(super) const fn is_done(&self) -> bool {
         self.una == self.packets.size
     }

@@ -128,7 +128,7 @@ impl Endpoint for Udp {
         stack.plan(stack.nic_of(own), due, Job::Burst(own));
     }
 
-    fn may_end(&self, own: SentId, end: u64, _acks: &[u64]) -> bool {
+    fn may_end(&self, own: SentId, end: u64, _acks: impl Iterator<Item = u64>) -> bool {
         self.sources.get(own).is_none_or(|source| {
             let left = (source.packets.size - source.next).div_ceil(source.packets.mss);
             source.due.saturating_add(left.saturating_sub(1).saturating_mul(source.gap)) < end
