@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::graph::{Fabric, NodeKind};
+use super::graph::{Fabric, Link, NodeKind};
 use crate::units::{Bytes, Rate, Time};
 
 /// Links of one rate and delay.
@@ -75,10 +75,13 @@ fn plus(sum: &mut Rate, rate: Rate) {
     *sum = Rate(sum.0.saturating_add(rate.0));
 }
 
-/// Lower tier, upper tier and rate of every link.
+/// Lower tier, upper tier and rate of every link but those to hosts of services.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (u8, u8, Rate)> + '_ {
-    fabric.links().iter().map(|link| {
-        let [a, b] = [link.a, link.b].map(|port| fabric.node(fabric.port(port).node).tier);
+    let services = &fabric.hosts()[fabric.hosts().len() - fabric.services()..];
+    let ends = |link: &Link| [link.a, link.b].map(|port| fabric.port(port).node);
+    let others = fabric.links().iter().filter(move |link| !ends(link).iter().any(|node| services.contains(node)));
+    others.map(move |link| {
+        let [a, b] = ends(link).map(|node| fabric.node(node).tier);
         (a.min(b), a.max(b), link.rate)
     })
 }
@@ -131,6 +134,7 @@ fn bisection(fabric: &Fabric) -> Option<Rate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::Service;
     use crate::fabric::generators::{Dumbbell, FatTree, HpccFatTree, LeafSpine};
 
     fn summary(fabric: Fabric) -> Summary {
@@ -162,6 +166,16 @@ mod tests {
         let sum = summary(Dumbbell::new(2, 2).build().unwrap());
         assert_eq!((sum.tiers[0].across, sum.tiers[0].oversubscription), (Rate::gbps(100), None));
         assert_eq!(sum.bisection, None);
+    }
+
+    #[test]
+    fn services_do_not_count_as_load() {
+        let fabric = LeafSpine::new(4, 2, 8).build().unwrap();
+        let (rate, delay) = (Some(Rate::gbps(1)), Some(Time::us(1)));
+        let service = |at: &str| Service { name: format!("at-{at}"), at: at.into(), rate, delay };
+        let with = fabric.with_services(&["leaf0", "spine0"].map(service)).unwrap();
+        let (plain, with) = (summary(fabric), summary(with));
+        assert_eq!((with.hosts, with.tiers, with.bisection), (plain.hosts + 2, plain.tiers, plain.bisection));
     }
 
     #[test]
