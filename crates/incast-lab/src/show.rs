@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use incast_model::echo::counted;
 use incast_model::fabric::{Fabric, HostId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
@@ -218,22 +219,19 @@ fn network(setup: &Setup) -> Vec<String> {
         let bdp = setup.fabric.longest_rtt(payload).1;
         let window = rdma.reorder_packets(&params.load_balancing, bdp, payload);
         let source = if rdma.reorder_window.is_some() { "" } else { " (default)" };
-        said.push(format!(
-            "selective repeat, reordering window {}{source}",
-            counted(window.into(), "packet", "packets")
-        ));
+        said.push(format!("selective repeat, reordering window {}{source}", counted(window.into(), "packet")));
     }
     if !params.route.is_empty() {
-        said.push(counted(params.route.len() as u64, "given route", "given routes"));
+        said.push(counted(params.route.len() as u64, "given route"));
     }
     if !params.failure.is_empty() {
-        let failures = counted(params.failure.len() as u64, "failure", "failures");
+        let failures = counted(params.failure.len() as u64, "failure");
         let follows = params.reroute_after.map_or("no rerouting".into(), |after| format!("rerouting after {after:#}"));
         said.push(format!("{failures}, {follows}"));
     }
     if let [first, rest @ ..] = &params.pause[..] {
         let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
-        let storms = counted(params.pause.len() as u64, "PFC storm", "PFC storms");
+        let storms = counted(params.pause.len() as u64, "PFC storm");
         said.push(format!("{storms}: {}{more}", storm(first)));
     }
     said.extend(tagging::summary(&setup.params, setup.tags.as_deref()));
@@ -292,19 +290,24 @@ fn rate(fabric: &Fabric, port: PortId) -> f64 {
     fabric.rate(port).0 as f64
 }
 
+fn payload(bytes: Bytes) -> String {
+    let megabytes = bytes.0 as f64 / 1e6;
+    if megabytes < 1e3 { format!("{megabytes:.3} MB") } else { format!("{:.3} GB", megabytes / 1e3) }
+}
+
 impl fmt::Display for Show {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fabric = &self.fabric;
-        let switches = counted(fabric.switches() as u64, "switch", "switches");
+        let switches = counted(fabric.switches() as u64, "switch");
         match &self.vms {
-            None => write!(f, "fabric     {} hosts, {switches}", fabric.hosts)?,
+            None => write!(f, "fabric     {}, {switches}", counted(fabric.hosts as u64, "host"))?,
             Some(vms) => {
-                let switches = counted((fabric.switches() - vms.servers) as u64, "switch", "switches");
-                write!(f, "fabric     {}, {switches}", counted(vms.servers as u64, "server", "servers"))?;
+                let switches = counted((fabric.switches() - vms.servers) as u64, "switch");
+                write!(f, "fabric     {}, {switches}", counted(vms.servers as u64, "server"))?;
             }
         }
         for kind in &fabric.links {
-            write!(f, ", {} of {:#} and {:#}", counted(kind.links as u64, "link", "links"), kind.rate, kind.delay)?;
+            write!(f, ", {} of {:#} and {:#}", counted(kind.links as u64, "link"), kind.rate, kind.delay)?;
         }
         write!(
             f,
@@ -325,10 +328,10 @@ impl fmt::Display for Show {
         for label in &self.labels {
             write!(
                 f,
-                "\nflows      {}: {}, {:.3} MB",
+                "\nflows      {}: {}, {}",
                 label.label,
-                counted(label.flows as u64, "flow", "flows"),
-                label.bytes.0 as f64 / 1e6
+                counted(label.flows as u64, "flow"),
+                payload(label.bytes)
             )?;
             if label.backlogged > 0 {
                 write!(f, ", {} backlogged", label.backlogged)?;
@@ -381,8 +384,4 @@ impl fmt::Display for Show {
         }
         Ok(())
     }
-}
-
-fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

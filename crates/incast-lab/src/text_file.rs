@@ -22,7 +22,8 @@ pub(crate) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) 
     let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
     let width = value.chars().count().max(1);
     let place = Place { file: file.display().to_string(), line, column, text, width };
-    Diagnostic { place: Some(Box::new(place)), ..Diagnostic::new("", format!("`{value}` is not possible here")) }
+    let shown = if value.is_empty() { "an empty value".to_owned() } else { format!("`{value}`") };
+    Diagnostic { place: Some(Box::new(place)), ..Diagnostic::new("", format!("{shown} is not possible here")) }
 }
 
 /// Replaces existing files only if `overwrite`.
@@ -36,6 +37,15 @@ pub(crate) fn write(file: &Path, text: &str, overwrite: bool) -> io::Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_value_has_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.csv");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(in_file(&file, (1, 1), "").message, "an empty value is not possible here");
+        assert_eq!(in_file(&file, (1, 1), "x").message, "`x` is not possible here");
+    }
 
     #[test]
     fn text_that_is_not_utf8_is_located() {

@@ -6,7 +6,7 @@ use crate::renamed::renamed;
 const LONGEST: usize = 1_000;
 
 /// Returns the candidate closest to `name`: a renamed name's successor, or a name with at most one edit (insertion, deletion,
-/// substitution, swap) per three letters, without regard to case.
+/// substitution, swap) per three letters, or else the shortest that has it between `_` or `-`; without regard to case.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(now) = renamed(name, candidates.iter().copied()) {
@@ -18,12 +18,15 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     }
     let name = name.to_lowercase();
     let forgiven = name.chars().count().div_ceil(3);
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
-        .filter(|&(edits, _)| edits <= forgiven)
-        .min_by_key(|&(edits, _)| edits)
-        .map(|(_, candidate)| candidate)
+    let close = |&candidate: &&'a str| {
+        let edits = strsim::damerau_levenshtein(&name, &candidate.to_lowercase());
+        (edits <= forgiven).then_some((edits, candidate))
+    };
+    let closest = candidates.iter().filter_map(close).min_by_key(|&(edits, _)| edits);
+    let has_part =
+        |candidate: &&str| !name.is_empty() && candidate.to_lowercase().split(['_', '-']).any(|part| part == name);
+    let shortest = || candidates.iter().copied().filter(has_part).min_by_key(|candidate| candidate.len());
+    closest.map(|(_, candidate)| candidate).or_else(shortest)
 }
 
 /// End of a message, with the suggestion.
@@ -44,6 +47,8 @@ mod tests {
         assert_eq!(nearest("torus", names), None);
         assert_eq!(nearest("tag", ["tug", "label"]), Some("label"));
         assert_eq!(nearest("", names), None);
+        assert_eq!(nearest("tree", ["fat_tree_of_pods", "fat_tree", "treetop"]), Some("fat_tree"));
+        assert_eq!(nearest("", ["a__b"]), None);
         let long = "k".repeat(10_000_000);
         assert_eq!(nearest(&long, [long.as_str()]), None, "at once");
     }

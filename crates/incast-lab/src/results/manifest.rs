@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use incast_model::echo::counted;
 use incast_model::fabric::Fabric;
 use incast_sim::Outcome;
 use incast_sim::measure::Fingerprint;
@@ -273,7 +274,7 @@ fn flows(count: u32, one: &str, many: &str) -> String {
     match count {
         0 => format!("no flow {one}"),
         1 => format!("1 flow {one}"),
-        _ => format!("{count} flows {many}"),
+        _ => format!("{} {many}", counted(count.into(), "flow")),
     }
 }
 

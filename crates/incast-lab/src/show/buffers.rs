@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use incast_model::echo::grouped;
 use incast_model::fabric::{Fabric, NodeId};
 use incast_model::units::{Rate, Time};
 use incast_sim::switch::{EcnThreshold, QueueParams};
@@ -159,19 +160,6 @@ impl PortShow {
             dynamic_th: plan.alpha.map(f64::log2),
         }
     }
-}
-
-/// Digits in groups of three.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Alpha as switches have it, `1/8` or `2`; others as decimals.

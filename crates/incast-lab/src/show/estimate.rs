@@ -1,5 +1,6 @@
 use std::fmt;
 
+use incast_model::echo::{counted, grouped};
 use incast_model::flow::Flow;
 use incast_model::memory::{Memory, amount};
 use incast_model::routing::Routes;
@@ -8,7 +9,6 @@ use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
 use serde::Serialize;
 
-use super::counted;
 use crate::memory::Demand;
 use crate::scenario::Prepared;
 
@@ -93,21 +93,46 @@ fn payloads(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
     payloads
 }
 
+fn number(number: u64) -> String {
+    match number {
+        0..1_000_000 => grouped(number),
+        _ => format!("{} M", significant(number as f64 / 1e6)),
+    }
+}
+
+/// Three digits, or whole.
+fn significant(number: f64) -> String {
+    match number {
+        ..9.995 => format!("{number:.2}"),
+        ..99.95 => format!("{number:.1}"),
+        _ => grouped(number.round() as u64),
+    }
+}
+
+fn cpu_time(seconds: f64) -> String {
+    match seconds {
+        ..0.1 => "less than 0.1 s".into(),
+        ..100.0 => format!("about {seconds:.1} s"),
+        ..6_000.0 => format!("about {} min", significant(seconds / 60.0)),
+        _ => format!("about {} h", significant(seconds / 3_600.0)),
+    }
+}
+
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hops = self.cpu_seconds * self.packet_hops_per_s / self.schemes as f64;
         let equal = hops > self.packet_hops as f64 * 0.999_999;
         write!(
             f,
-            "\nestimate   {:.3} M packets, {:.3} M packet-hops in {} of {}: about {:.1} CPU seconds at {:.1} M/s, {:.1} MB of \
+            "\nestimate   {} packets, {} packet-hops in {} of {}: {} of CPU time at {} M packet-hops per second, {} of \
              results, {} of memory with one scheme at a time",
-            self.packets as f64 / 1e6,
-            self.packet_hops as f64 / 1e6,
+            number(self.packets),
+            number(self.packet_hops),
             if equal { "each" } else { "the largest" },
-            counted(self.schemes as u64, "scheme", "schemes"),
-            self.cpu_seconds,
+            counted(self.schemes as u64, "scheme"),
+            cpu_time(self.cpu_seconds),
             self.packet_hops_per_s / 1e6,
-            self.results_bytes as f64 / 1e6,
+            amount(self.results_bytes as f64),
             amount(self.memory_bytes as f64)
         )?;
         let memory = Memory::available();

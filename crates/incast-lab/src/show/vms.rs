@@ -1,10 +1,10 @@
 use std::fmt;
 
+use incast_model::echo::counted;
 use incast_model::tenant::{Admission, Placement, TenantSpec};
 use incast_model::units::Rate;
 use serde::Serialize;
 
-use super::counted;
 use crate::scenario::Prepared;
 
 /// VMs of a fabric and their tenants.
@@ -138,7 +138,7 @@ impl fmt::Display for VmsShow {
         )?;
         for entry in &self.tenants {
             let TenantShow { name, tenants, vms: [all, fewest, most], placement, .. } = entry;
-            write!(f, "\ntenants    {name}: {} with ", counted(*tenants as u64, "tenant", "tenants"))?;
+            write!(f, "\ntenants    {name}: {} with ", counted(*tenants as u64, "tenant"))?;
             match fewest == most {
                 true => write!(f, "{fewest} VMs")?,
                 false => write!(f, "{fewest} to {most} VMs, {all} in all")?,

@@ -184,9 +184,10 @@ fn explain(path: String, message: &str) -> Diagnostic {
     Diagnostic::new(path, message)
 }
 
-/// How to write a list or a table of names.
+/// How to write a list, a table of names, or a number.
 fn form(path: &str, found: &str, expected: &str) -> Option<String> {
     match (found, expected) {
+        (_, "f32" | "f64") => fraction(found),
         (_, "a sequence") if found != "map" => {
             Some(format!("a list, such as [{}]", plain_value(found).trim_matches('`')))
         }
@@ -194,6 +195,18 @@ fn form(path: &str, found: &str, expected: &str) -> Option<String> {
         ("map", "a sequence") => Some(format!("a list; in TOML, `[[{path}]]` begins each entry")),
         ("sequence", "a map") => Some(format!("tables with names; in TOML, `[{path}.NAME]` begins each")),
         _ => None,
+    }
+}
+
+/// A number for one in quotes, or for a percentage.
+fn fraction(found: &str) -> Option<String> {
+    let text = found.strip_prefix("string ")?.trim_matches('"');
+    match text.strip_suffix('%') {
+        Some(percent) => {
+            let number: f64 = percent.trim().parse().ok()?;
+            Some(format!("a fraction, such as {}", number / 100.0))
+        }
+        None => text.parse::<f64>().is_ok().then(|| format!("{text}, without quotes")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Least time in which a workload can be done, to compare with the simulation's end.
 
 use super::warning::WorkloadWarning;
+use crate::echo::grouped;
 use crate::fabric::{Fabric, HostId};
 use crate::flow::{Flow, FlowSet};
 use crate::gates::never_start;
@@ -74,6 +75,7 @@ fn late_starts(flows: &FlowSet, horizon: Time, advice: impl Fn(Time) -> String) 
         let late = all().filter(|flow| flow.start >= horizon).count();
         let last = all().map(|flow| flow.start).max().filter(|_| late > 0)?;
         let count = all().count();
+        let (late, count) = (grouped(late as u64), grouped(count as u64));
         let message =
             format!("{late} of {count} flows start after the end of the simulation at {horizon:#}; {}", advice(last));
         Some(WorkloadWarning { field: format!("label `{name}`"), message })

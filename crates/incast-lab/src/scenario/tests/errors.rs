@@ -108,6 +108,14 @@ fn mistakes_of_the_keyboard_are_located() {
             with("[fabric.star]", "switch.lossless = 3\n[fabric.star]"),
             "switch.lossless: `3` where a list is expected (allowed: a list, such as [3])",
         ),
+        (
+            with("[fabric.star]", "ecn.pmax = \"20%\"\n[fabric.star]"),
+            "ecn.pmax: \"20%\" where a number is expected (allowed: a fraction, such as 0.2)",
+        ),
+        (
+            with("[fabric.star]", "ecn.pmax = \"0.2\"\n[fabric.star]"),
+            "ecn.pmax: \"0.2\" where a number is expected (allowed: 0.2, without quotes)",
+        ),
         (with("title = \"four to one\"", "title = 4"), "s.toml:2:9: title: `4` where text is expected"),
         (with("title", "seed = \"x\"\ntitle"), "s.toml:2:8: seed: \"x\" where a whole number of 0 or more is expected"),
         (
