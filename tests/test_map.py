@@ -189,6 +189,13 @@ def test_claims_have_their_setting_and_their_share(found: StudyMap, tmp_path: Pa
     ran = study.run(out)
     setting = {"size": "200kB", "rate": "100Gbps", "hosts": "two"}
     assert [(claim.setting, claim.share_of_space) for claim in ran.claims] == [(setting, None)] * 4
+    done = command("study", "export", out, "-o", tmp_path / "docs", "--map", found.path)
+    assert done.returncode == 0, done.stderr
+    page = next((tmp_path / "docs").glob("*.md")).read_text(encoding="utf-8")
+    assert "\n## Map of open parameters\n" in page
+    assert "| small | 16 of 32 points |" in page
+    exported = json.loads(next((tmp_path / "docs").glob("*.claims.json")).read_text(encoding="utf-8"))
+    assert {claim["id"]: claim["share_of_space"]["share"] for claim in exported["claims"]}["small"] == 0.5
     done = command("study", "judge", KNOWN, out, "--map", found.path)
     assert done.returncode == 0, done.stderr
     share = incast.open_study(out).claims["small"].share_of_space
@@ -201,11 +208,6 @@ def test_claims_have_their_setting_and_their_share(found: StudyMap, tmp_path: Pa
     assert "holds at 16 of 32 points of the space of open parameters" in done.stdout
     assert "Holds at 16 of 32 points" in (out / "claims.md").read_text(encoding="utf-8")
     assert "Holds at 16 of 32 points" in (out / "report.html").read_text(encoding="utf-8")
-    done = command("study", "export", out, "-o", tmp_path / "docs", "--map", found.path)
-    assert done.returncode == 0, done.stderr
-    page = next((tmp_path / "docs").glob("*.md")).read_text(encoding="utf-8")
-    assert "\n## Map of open parameters\n" in page
-    assert "| small | 16 of 32 points |" in page
 
 
 def test_command(command: Command, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from incast.study.writing import NOT_EXPLAINED, interval, measured, spread, tabl
 def write(found: StudyResults, out: Path, *, overwrite: bool, of_map: StudyMap | None = None) -> list[Path]:
     """Write NAME.md, NAME.claims.json and NAME-FIGURE.svg; returns the files, the page first.
 
-    `of_map`: a map of the study, for a section of the page.
+    `of_map`: a map of the study, for a section of the page and each claim's share of the space.
 
     Raises:
         MissingLibraryError: Matplotlib is not installed.
@@ -36,7 +37,7 @@ def write(found: StudyResults, out: Path, *, overwrite: bool, of_map: StudyMap |
     drawn = {name: f"{found.study}-{name}.svg" for name in pictures}
     files = {
         f"{found.study}.md": ("\n".join(page(found, drawn, of_map)) + "\n").encode(),
-        f"{found.study}.claims.json": claims(found).encode(),
+        f"{found.study}.claims.json": claims(found, of_map).encode(),
         **{drawn[name]: picture for name, picture in pictures.items()},
     }
     write_all(out, files, overwrite=overwrite)
@@ -151,11 +152,13 @@ def provenance(found: StudyResults) -> dict[str, str]:
     }
 
 
-def claims(found: StudyResults) -> str:
+def claims(found: StudyResults, of_map: StudyMap | None = None) -> str:
     """Verdicts for programs, a claim per line; a check's label is its metric and series."""
+    shares = {} if of_map is None else {claim.id: claim.share_of_space() for claim in of_map.claims}
     head: dict[str, Any] = {"study": found.study, "scale": found.scale, "provenance": provenance(found)}
     text = json.dumps(head, allow_nan=False).removesuffix("}")
-    trees = (_short(claim.to_tree()) for claim in found.claims)
+    all_claims = (replace(one, share_of_space=shares.get(one.id, one.share_of_space)) for one in found.claims)
+    trees = (_short(claim.to_tree()) for claim in all_claims)
     rows = ",\n".join(json.dumps(tree, allow_nan=False, separators=(",", ":")) for tree in trees)
     return f'{text}, "claims": [\n{rows}\n]}}\n'
 
