@@ -371,3 +371,14 @@ def test_mistakes_are_located(name: str, tmp_path: Path) -> None:
     place = next(line for line in said.splitlines() if "claims.toml:" in line)
     line = int(place.rsplit(":", 2)[1])
     assert bad.at in changed.splitlines()[line - 1], said
+
+
+@pytest.mark.parametrize("names", [("XOFF 40 kB", "XOFF 40 kB, resume offset 9 kB", "XOFF 24.5 kB", "dynamic"), "abcd"])
+def test_every_name_below_a_chart_is_shown(names: tuple[str, ...]) -> None:
+    about: dict[str, Any] = {"about": "", "unit": "%", "missing": (), "title": ""}
+    bars = tuple(bar for name in names for bar in bars_of("PFC", x=name))
+    chart = DrawnChart(x="train", series="scheme", panels=None, bars=bars, order=("PFC",), **about)
+    figure = DrawnFigure(id="1", title="", source="", about="", charts=(chart,))
+    (axes,) = plot_study.draw(figure, {}).axes
+    shown = [label.get_text() for label in axes.get_xticklabels() if label.get_visible()]
+    assert shown == list(names)

@@ -238,6 +238,8 @@ def _bars(
     slanted = len(names) * max(map(len, names), default=0) > plot.LABEL * 1.5 / _rows(chart)[1]
     slant: Style = {"rotation": 40, "ha": "right"} if slanted else {}
     axes.set_xticks(range(len(names)), names, **slant)
+    # Of other formatters `fit_labels` hides labels.
+    axes.xaxis.set_major_formatter(plot.matplotlib("ticker").FixedFormatter(names))
     axes.set_xlim(-0.6, len(names) - 0.4)
 
 

@@ -162,7 +162,7 @@ def _thin(figure: Figure, axes: Axes) -> None:
     """Fewer ticks of a linear horizontal axis, as long as their labels overlap; of given values, fewer labels."""
     ticker = needed("matplotlib.ticker", "drawing")
     axis = axes.xaxis
-    # Names have a fixed formatter, and each is needed.
+    # Each name is needed.
     names = isinstance(axis.get_major_formatter(), ticker.FixedFormatter)
     if isinstance(axis.get_major_locator(), ticker.FixedLocator) and not names:
         _thin_given(figure, axis)
@@ -176,9 +176,9 @@ def _thin(figure: Figure, axes: Axes) -> None:
 
 
 def _thin_given(figure: Figure, axis: Axis) -> None:
-    """Hide labels of given ticks that would overlap: the first and the last stay, and those between that fit."""
+    """Hide level labels of given ticks that would overlap: the first and the last stay, and those between that fit."""
     labels = _labels(axis)
-    if not labels:
+    if not labels or labels[0].get_rotation():
         return
     spans = _spans(figure, labels)
     free, end = spans[0][1], spans[-1][0]
