@@ -41,6 +41,8 @@ def _lines() -> Iterator[str]:
         "version, seeds and CPU time. The setting of each study was chosen before its verdicts",
         "([how claims are judged](../design/studies.md)).",
         "",
+        "Small scenarios show [why statements fail](../howto/mechanisms.md).",
+        "",
         f"Verdicts on {PUBLISHED} ({KINDS[PUBLISHED]}):",
         "",
     ]
