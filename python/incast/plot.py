@@ -58,6 +58,8 @@ STACKED = 1.6
 """Inches of each of several panels below each other on a narrow page (our choice)."""
 STACKED_LEAST = 0.8
 """Inches of a lower panel, below which panels stand side by side (our choice)."""
+ABOVE = 1.03
+"""Upper end of an axis of shares (our choice): a line along the edge would be cut in half."""
 LABEL = 48
 """Letters of an axis's title that fit next to a panel."""
 PUBLISHED = "published"
@@ -279,7 +281,7 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
         _log_ticks(axes.xaxis, [row[column] for row in of_label])
-        axes.set_ylim(0, 1)
+        axes.set_ylim(0, ABOVE)
         axes.grid(which="major", linewidth=0.4, alpha=0.5)
         if named or len(groups) > 1:
             axes.set_title(label, loc="left", fontsize="medium")
