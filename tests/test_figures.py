@@ -382,3 +382,29 @@ def test_every_name_below_a_chart_is_shown(names: tuple[str, ...]) -> None:
     (axes,) = plot_study.draw(figure, {}).axes
     shown = [label.get_text() for label in axes.get_xticklabels() if label.get_visible()]
     assert shown == list(names)
+
+
+def of_bars(*bars: Bar, **more: Any) -> DrawnChart:
+    """A chart of these bars, of one scheme unless `order` has others."""
+    about: dict[str, Any] = {"title": "a chart", "about": "", "unit": "", "missing": (), "order": (bars[0].series,)}
+    return DrawnChart(**{"x": "x", "series": "scheme", "panels": None, "bars": bars, **about, **more})
+
+
+def picture_of(*charts: DrawnChart, **options: Any) -> Any:
+    """The picture of a figure with these charts."""
+    return plot_study.draw(DrawnFigure(id="1", title="", source="", about="", charts=charts), {}, **options)
+
+
+@pytest.mark.parametrize(("value", "low", "high"), [(1.0, 0.9, 1.0), (0.35, 0.2, 0.57), (-2.0, -3.0, -1.0)])
+def test_bars_and_their_intervals_end_within_the_axis(value: float, low: float, high: float) -> None:
+    chart = of_bars(replace(bars_of("PFC")[0], value=value, low=low, high=high))
+    bottom, top = picture_of(chart).axes[0].get_ylim()
+    assert bottom < low
+    assert high < top
+
+
+def test_intervals_of_a_logarithmic_axis_are_shown_as_far_as_a_decade() -> None:
+    (bar,) = bars_of("PFC")
+    chart = of_bars(replace(bar, value=15.0, low=6.0, high=24.0), replace(bar, x="q", value=20.0, low=0.01, high=1e9))
+    bottom, top = picture_of(replace(chart, log=True)).axes[0].get_ylim()
+    assert (bottom, top) == pytest.approx((1.5 / 1.05, 200 * 1.05))
