@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 import incast
@@ -408,3 +409,14 @@ def test_intervals_of_a_logarithmic_axis_are_shown_as_far_as_a_decade() -> None:
     chart = of_bars(replace(bar, value=15.0, low=6.0, high=24.0), replace(bar, x="q", value=20.0, low=0.01, high=1e9))
     bottom, top = picture_of(replace(chart, log=True)).axes[0].get_ylim()
     assert (bottom, top) == pytest.approx((1.5 / 1.05, 200 * 1.05))
+
+
+def test_a_measured_0_is_a_line_and_intervals_stand_out_from_bars() -> None:
+    zero = replace(bars_of("PFC")[0], value=0.0)
+    one = replace(bars_of("PFC", x="q")[0], low=0.5, high=1.2)
+    (axes,) = picture_of(of_bars(zero, one)).axes
+    widths = [bar.get_linewidth() for bar in axes.patches]
+    assert widths[0] > 0
+    assert widths[1] == 0
+    (intervals,) = axes.collections
+    assert {to_hex(colour) for colour in intervals.get_edgecolor()} == {look.INK}

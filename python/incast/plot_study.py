@@ -33,6 +33,12 @@ HEIGHT = 2.6
 """Inches of a panel's height (our choice)."""
 BESIDE = 0.8
 """Share of the distance of two names along the axis that their bars take (our choice)."""
+LEAST = 1.6
+"""Inches that a panel has at least; with less, the page becomes higher (our choice)."""
+ZERO = 2.0
+"""Points of the line of a measured 0, half of it above the axis (our choice): a missing bar has none."""
+MARKS = 40
+"""Most marks of a line (our choice): of hundreds, each would hide the line."""
 Style = dict[str, Any]
 
 
@@ -231,7 +237,8 @@ def _bars(
             axes.errorbar(at, values, yerr=_ends(mine), alpha=pale, **points)
         else:
             axes.bar(at, values, 0.95 * step, yerr=_ends(mine), color=style["color"], alpha=pale,
-                     error_kw={"elinewidth": 0.8, "ecolor": look.MUTED}, **label)  # fmt: skip
+                     edgecolor=style["color"], linewidth=[0 if value else ZERO for value in values],
+                     error_kw={"elinewidth": 0.8, "ecolor": look.INK}, **label)  # fmt: skip
     for mark in marks:
         _published(axes, place(mark), mark.value, look.INK)
     names = list(map(str, places))

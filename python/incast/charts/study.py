@@ -201,7 +201,7 @@ def _bars(drawn: DrawnChart, names: Sequence[str], colour: Spec, tooltip: list[S
     }
     intervals = {
         "transform": [{"filter": "isValid(datum.low) && datum.low > 0" if drawn.log else "isValid(datum.low)"}],
-        "mark": {"type": "rule", "strokeWidth": 1.2, "color": look.MUTED, "clip": True},
+        "mark": {"type": "rule", "strokeWidth": 1.2, "color": look.INK, "clip": True},
         "encoding": {"x": x, **offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
     }
     return [bars, intervals]
