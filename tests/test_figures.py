@@ -154,7 +154,7 @@ def test_a_figure_is_drawn_for_a_paper(ran: incast.StudyResults) -> None:
     (chart,) = ran.figures["1"].charts
     heights = [np.asarray(bar.get_height()).item() for bar in axes.patches if isinstance(bar, Rectangle)]
     assert sorted(heights) == pytest.approx(sorted(bar.value for bar in chart.bars))
-    marks = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    marks = [line for line in axes.lines if line.get_markerfacecolor() == look.GROUND]
     assert [np.asarray(line.get_ydata()).item() for line in marks] == [2.0, 3.5]
     # The mark of HPCC stands at its bar, left of the middle of load 0.2; the other one has no scheme.
     first, second = (np.asarray(line.get_xdata()).item() for line in marks)
@@ -420,3 +420,14 @@ def test_a_measured_0_is_a_line_and_intervals_stand_out_from_bars() -> None:
     assert widths[1] == 0
     (intervals,) = axes.collections
     assert {to_hex(colour) for colour in intervals.get_edgecolor()} == {look.INK}
+
+
+@pytest.mark.parametrize(("more", "fill"), [({}, look.GROUND), ({"log": True}, "none"), ({"lines": True}, "none")])
+def test_published_values_do_not_hide_points_and_lines(more: dict[str, Any], fill: str) -> None:
+    bars = [replace(bar, x=1) for bar in bars_of("PFC")]
+    chart = of_bars(*bars, published=(Mark(x=1, series=None, panel=None, value=1.0),), published_source="", **more)
+    marks = [line for line in picture_of(chart).axes[0].lines if line.get_label() == "published"]
+    assert [line.get_markerfacecolor() for line in marks] == [fill]
+    spec = of_study("1", chart).spec
+    assert spec is not None
+    assert spec["layer"][-1]["mark"].get("fill", "none") == fill

@@ -31,14 +31,14 @@ ALONE = 7.0
 """Inches of the width of a single panel (our choice)."""
 HEIGHT = 2.6
 """Inches of a panel's height (our choice)."""
-BESIDE = 0.8
-"""Share of the distance of two names along the axis that their bars take (our choice)."""
 LEAST = 1.6
 """Inches that a panel has at least; with less, the page becomes higher (our choice)."""
 ZERO = 2.0
 """Points of the line of a measured 0, half of it above the axis (our choice): a missing bar has none."""
 MARKS = 40
 """Most marks of a line (our choice): of hundreds, each would hide the line."""
+BESIDE = 0.8
+"""Share of the distance of two names along the axis that their bars take (our choice)."""
 Style = dict[str, Any]
 
 
@@ -203,7 +203,8 @@ def _lines(
             axes.errorbar(along, values, yerr=ends, elinewidth=0.6, **style)
     for mark in marks:
         x, y = (mark.value, mark.x) if chart.cdf else (mark.x, mark.value)
-        _published(axes, x, y, plot.style_at(colours[mark.series])["color"] if mark.series is not None else look.INK)
+        colour = plot.style_at(colours[mark.series])["color"] if mark.series is not None else look.INK
+        _published(axes, x, y, colour, "none")
 
 
 def _bars(
@@ -240,7 +241,8 @@ def _bars(
                      edgecolor=style["color"], linewidth=[0 if value else ZERO for value in values],
                      error_kw={"elinewidth": 0.8, "ecolor": look.INK}, **label)  # fmt: skip
     for mark in marks:
-        _published(axes, place(mark), mark.value, look.INK)
+        # Ground would hide a point, as ink would be hard to see on a bar.
+        _published(axes, place(mark), mark.value, look.INK, "none" if chart.log else look.GROUND)
     names = list(map(str, places))
     slanted = len(names) * max(map(len, names), default=0) > plot.LABEL * 1.5 / _rows(chart)[1]
     slant: Style = {"rotation": 40, "ha": "right"} if slanted else {}
@@ -250,11 +252,11 @@ def _bars(
     axes.set_xlim(-0.6, len(names) - 0.4)
 
 
-def _published(axes: Axes, x: float, y: float, colour: str) -> None:
+def _published(axes: Axes, x: float, y: float, colour: str, fill: str) -> None:
     """A hollow mark, once in the legend."""
     label: Style = {} if plot.PUBLISHED in axes.get_legend_handles_labels()[1] else {"label": plot.PUBLISHED}
     style: Style = {"marker": "D", "markersize": 5, "linestyle": "", "zorder": 5, "clip_on": False}
-    axes.plot([x], [y], markerfacecolor="white", markeredgecolor=colour, **style, **label)
+    axes.plot([x], [y], markerfacecolor=fill, markeredgecolor=colour, **style, **label)
 
 
 def _ends(bars: Sequence[Bar]) -> list[list[float]]:

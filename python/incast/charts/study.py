@@ -210,11 +210,13 @@ def _bars(drawn: DrawnChart, names: Sequence[str], colour: Spec, tooltip: list[S
 def _published(drawn: DrawnChart, encoding: Spec, colour: Spec, tooltip: list[Spec]) -> list[Spec]:
     """Hollow marks at the places of the values; along lines in the colour of their series."""
     places: Spec = {name: encoding[name] for name in ("x", "y", "xOffset") if name in encoding}
-    mark = {"type": "point", "shape": "diamond", "filled": False, "fill": look.GROUND, "size": 90, "strokeWidth": 2}
+    lines = drawn.lines or drawn.cdf
+    # Ground hides what lies below: ink alone could hardly be seen on a bar, but points and lines stay visible.
+    ground = {} if lines or drawn.log else {"fill": look.GROUND}
+    mark = {"type": "point", "shape": "diamond", "filled": False, **ground, "size": 90, "strokeWidth": 2}
     chosen = f"datum.{SOURCE} == '{PUBLISHED}' && "
     series = f"datum[{json.dumps(drawn.series)}]"
     plain = {**mark, "stroke": look.INK}
-    lines = drawn.lines or drawn.cdf
     layers: list[Spec] = []
     if any(each.series is not None for each in drawn.published):
         # On a bar, a mark in its colour could not be seen.
