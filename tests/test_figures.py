@@ -381,7 +381,7 @@ def test_every_name_below_a_chart_is_shown(names: tuple[str, ...]) -> None:
     chart = DrawnChart(x="train", series="scheme", panels=None, bars=bars, order=("PFC",), **about)
     figure = DrawnFigure(id="1", title="", source="", about="", charts=(chart,))
     (axes,) = plot_study.draw(figure, {}).axes
-    shown = [label.get_text() for label in axes.get_xticklabels() if label.get_visible()]
+    shown = [label.get_text().replace("\n", " ") for label in axes.get_xticklabels() if label.get_visible()]
     assert shown == list(names)
 
 
@@ -409,6 +409,22 @@ def test_intervals_of_a_logarithmic_axis_are_shown_as_far_as_a_decade() -> None:
     chart = of_bars(replace(bar, value=15.0, low=6.0, high=24.0), replace(bar, x="q", value=20.0, low=0.01, high=1e9))
     bottom, top = picture_of(replace(chart, log=True)).axes[0].get_ylim()
     assert (bottom, top) == pytest.approx((1.5 / 1.05, 200 * 1.05))
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "lines", "turned"),
+    [
+        ("load {} of XOFF 40 kB", 2, "load {} of XOFF 40 kB", 0),
+        ("buffer {} of 16 MB and load of 20 %", 5, "buffer {} of\n16 MB and load\nof 20 %", 0),
+        ("senders-per-receiver-{}", 9, "senders-per-receiver-{}", 40),
+        ("senders-per-receiver-{}", 25, "senders-per-receiver-{}", 90),
+    ],
+)
+def test_names_are_level_in_lines_where_they_fit(name: str, count: int, lines: str, turned: int) -> None:
+    bars = [bar for place in range(count) for bar in bars_of("PFC", x=name.format(place))]
+    labels = picture_of(of_bars(*bars)).axes[0].get_xticklabels()
+    assert [label.get_text() for label in labels] == [lines.format(place) for place in range(count)]
+    assert {label.get_rotation() for label in labels} == {turned}
 
 
 def test_a_measured_0_is_a_line_and_intervals_stand_out_from_bars() -> None:

@@ -243,13 +243,12 @@ def _bars(
     for mark in marks:
         # Ground would hide a point, as ink would be hard to see on a bar.
         _published(axes, place(mark), mark.value, look.INK, "none" if chart.log else look.GROUND)
-    names = list(map(str, places))
-    slanted = len(names) * max(map(len, names), default=0) > plot.LABEL * 1.5 / _rows(chart)[1]
-    slant: Style = {"rotation": 40, "ha": "right"} if slanted else {}
-    axes.set_xticks(range(len(names)), names, **slant)
+    names, turn = plot_text.names_below(axes, list(map(str, places)), _rows(chart)[1])
+    axes.set_xticks(range(len(names)), names, **turn)
     # Of other formatters `fit_labels` hides labels.
     axes.xaxis.set_major_formatter(plot.matplotlib("ticker").FixedFormatter(names))
-    axes.set_xlim(-0.6, len(names) - 0.4)
+    margin = (1 + plot_text.MARGIN) / 2
+    axes.set_xlim(-margin, len(names) - 1 + margin)
 
 
 def _published(axes: Axes, x: float, y: float, colour: str, fill: str) -> None:
