@@ -438,6 +438,12 @@ def test_a_measured_0_is_a_line_and_intervals_stand_out_from_bars() -> None:
     assert {to_hex(colour) for colour in intervals.get_edgecolor()} == {look.INK}
 
 
+def test_a_legend_has_the_order_of_the_bars() -> None:
+    bars = (*bars_of("A", "C", panel="first"), *bars_of("A", "B", "C", panel="second"))
+    picture = picture_of(of_bars(*bars, order=("A", "B", "C"), panels="of"))
+    assert [list(names) for names in legends(picture)] == [["A", "B", "C"]]
+
+
 @pytest.mark.parametrize(("more", "fill"), [({}, look.GROUND), ({"log": True}, "none"), ({"lines": True}, "none")])
 def test_published_values_do_not_hide_points_and_lines(more: dict[str, Any], fill: str) -> None:
     bars = [replace(bar, x=1) for bar in bars_of("PFC")]

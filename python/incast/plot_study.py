@@ -149,8 +149,9 @@ def _chart(place: SubFigure, chart: DrawnChart, colours: Mapping[Any, int], *, n
             axes.set_xlabel(along)
         axes.set_axisbelow(True)
         handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    if plot.PUBLISHED in handles:
-        handles[plot.PUBLISHED] = handles.pop(plot.PUBLISHED)  # last
+    # In the order of the bars: the first panel may lack a series.
+    names = [*map(str, chart.order), plot.PUBLISHED]
+    handles = {name: handles[name] for name in names if name in handles}
     if handles:
         plot_text.add_legend(place, handles, _of_series(chart))
 
