@@ -453,3 +453,9 @@ def test_published_values_do_not_hide_points_and_lines(more: dict[str, Any], fil
     spec = of_study("1", chart).spec
     assert spec is not None
     assert spec["layer"][-1]["mark"].get("fill", "none") == fill
+
+
+def test_a_line_of_hundreds_of_points_has_few_marks() -> None:
+    bars = [replace(bar, x=number) for number in range(200) for bar in bars_of("PFC")]
+    line = picture_of(of_bars(*bars, lines=True)).axes[0].lines[0]
+    assert len(bars) / line.get_markevery() <= 40

@@ -195,7 +195,13 @@ def _lines(
         mine = [bar for bar in bars if bar.series == name]
         if not mine:
             continue
-        style = {"label": str(name), "markersize": 3, "linewidth": 1.2, **plot.style_at(colours[name])}
+        style = {
+            "label": str(name),
+            "markersize": 3,
+            "linewidth": 1.2,
+            "markevery": math.ceil(len(mine) / MARKS),
+            **plot.style_at(colours[name]),
+        }
         along, values = [bar.x for bar in mine], [bar.value for bar in mine]
         ends = _ends(mine)
         if chart.cdf:
