@@ -17,6 +17,7 @@ import incast
 from conftest import ROOT, Command
 from incast import plot_study
 from incast.charts import look
+from incast.charts.chart import Chart, Field
 from incast.charts.study import of_study
 from incast.study.description import Metric, Published, StudyChart
 from incast.study.drawing import Bar, DrawnChart, Mark, draw
@@ -427,6 +428,17 @@ def test_names_are_level_in_lines_where_they_fit(name: str, count: int, lines: s
     assert {label.get_rotation() for label in labels} == {turned}
 
 
+def test_long_names_and_legends_leave_panels_their_height() -> None:
+    schemes = tuple(f"a scheme with a long name {number}" for number in range(5))
+    bars = [bar for x in ("senders-per-receiver-and-rack", "b", "c", "d") for bar in bars_of(*schemes, x=x)]
+    chart = of_bars(*bars, order=schemes)
+    for picture in (picture_of(chart), picture_of(chart, of_bars(*bars_of("PFC")))):
+        picture.draw_without_rendering()
+        assert min(axes.get_window_extent().height for axes in picture.axes) > 1.5 * picture.dpi
+    # A height of one's own stays.
+    assert picture_of(chart, height=3).get_figheight() == 3
+
+
 def test_a_measured_0_is_a_line_and_intervals_stand_out_from_bars() -> None:
     zero = replace(bars_of("PFC")[0], value=0.0)
     one = replace(bars_of("PFC", x="q")[0], low=0.5, high=1.2)
@@ -459,3 +471,17 @@ def test_a_line_of_hundreds_of_points_has_few_marks() -> None:
     bars = [replace(bar, x=number) for number in range(200) for bar in bars_of("PFC")]
     line = picture_of(of_bars(*bars, lines=True)).axes[0].lines[0]
     assert len(bars) / line.get_markevery() <= 40
+
+
+def test_pauses_have_the_order_of_the_schemes_and_a_heading_next_to_other_charts() -> None:
+    field_names = ("scheme", "port", "link", "priority", "start_ps", "end_ps", "paused_ps", "intervals")
+    rows = [(scheme, 0, "a to b", 3, 0, 10, 10, 1) for scheme in ("+mice", "PFC")]
+    pauses = Chart("pauses", "PFC pauses over time", "", tuple(Field(name, "") for name in field_names), rows,
+                   palette=("PFC", "+mice"))  # fmt: skip
+    places_of = {"scheme": {"PFC": 0, "+mice": 1}}
+    chart = of_bars(*bars_of("PFC"))
+    page = plot_study.Page(charts=[chart], pauses=[pauses], places=places_of, title="", width=7, height=None)
+    picture, _ = page.draw([3.2, 3.2])
+    _, below = picture.subfigs
+    assert below.get_suptitle() == "PFC pauses over time"
+    assert [axes.get_title(loc="left") for axes in below.axes] == ["PFC", "+mice"]

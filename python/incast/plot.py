@@ -109,15 +109,8 @@ def draw(
     figures = matplotlib("figure")
     if not chart.rows:
         raise ValueError(chart.why_empty or "nothing to draw")
-    palette = palette_of(chart)
     parts = [chart] if below is None else [chart, below]
-    rows = [
-        [
-            {**row, "scheme": shown_name(row["scheme"])}
-            for row in sorted(part.dicts(), key=lambda row: palette.index(row["scheme"]))
-        ]
-        for part in parts
-    ]
+    rows = [rows_of(part, palette_of(chart)) for part in parts]
     usual_width = DRAWN[chart.name][1][0]
     inches = inches_of("width", width, usual_width(rows[0]) if callable(usual_width) else usual_width)
     heights = [_height(part, mine, inches, options) for part, mine in zip(parts, rows, strict=True)]
@@ -143,6 +136,12 @@ def draw(
             add_title(figure, title)
         fit_labels(figure)
     return figure
+
+
+def rows_of(chart: Chart, palette: Sequence[str]) -> list[Row]:
+    """The rows of a chart in the order of the schemes, with their names in a legend."""
+    rows = sorted(chart.dicts(), key=lambda row: palette.index(row["scheme"]))
+    return [{**row, "scheme": shown_name(row["scheme"])} for row in rows]
 
 
 def _events(figure: Figure, chart: Chart) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incast import plot, plot_text
 from incast.charts import look
+from incast.charts.chart import Chart
 from incast.charts.pauses import pauses as pauses_of
 from incast.charts.source import Source
 from incast.charts.study import domain_of
@@ -73,39 +75,79 @@ def draw(
     """
     places = series.places([drawn]) if places is None else places
     charts = [chart for chart in drawn.charts if chart.bars or chart.published]
-    pauses = [rows for each in drawn.pauses if (rows := _pauses(each.sweep, sources))]
+    pauses = [found for each in drawn.pauses if (found := _pauses(each.sweep, sources)) is not None]
     if not charts and not pauses:
         raise NothingToDrawError(f"figure {drawn.id} has nothing to draw{_instead(drawn)}")
     heights = [_rows(chart)[0] * HEIGHT + 0.6 for chart in charts] + [
-        plot.DRAWN["pauses"][1][1](rows) for rows in pauses
+        plot.DRAWN["pauses"][1][1](list(chart.dicts())) for chart in pauses
     ]
     usual = max([min(3, _rows(chart)[1]) * PANEL if _rows(chart)[1] > 1 else ALONE for chart in charts] or [8])
     inches = plot_text.inches_of("width", width, usual)
-    figures = plot.matplotlib("figure")
+    page = Page(
+        charts=charts,
+        pauses=pauses,
+        places=places,
+        title=f"{drawn.title} ({drawn.source})" if title is None else title,
+        width=inches,
+        height=None if height is None else plot_text.inches_of("height", height, 0),
+    )
     with plot.matplotlib().rc_context(plot_text.text_size(inches)):
-        figure: Figure = figures.Figure(
-            figsize=(inches, plot_text.inches_of("height", height, sum(heights))), layout="constrained"
-        )
-        parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for chart, part in zip(charts, parts, strict=False):
-            _chart(part, chart, places[chart.series], named=len(heights) > 1)
-        for rows, part in zip(pauses, parts[len(charts) :], strict=True):
-            schemes = list(dict.fromkeys(row["scheme"] for row in rows))
-            known = places.get("scheme", {})
-            styles = plot.styles_of(schemes)
-            styles |= {name: plot.style_at(known[name]) for name in schemes if name in known}
-            plot.DRAWN["pauses"][0](part, rows, styles)
-        for axes in figure.axes:
-            axes.spines[["top", "right"]].set_visible(False)
-        if text := f"{drawn.title} ({drawn.source})" if title is None else title:
-            plot_text.add_title(figure, text)
-        plot_text.fit_labels(figure)
+        figure, lacking = page.draw(heights)
+        if height is None and any(lacking):
+            figure, _ = page.draw([each + more for each, more in zip(heights, lacking, strict=True)])
     return figure
 
 
-def _pauses(sweep: str, sources: Mapping[str, Source]) -> list[plot.Row]:
-    """Rows of the chart of pauses of a sweep; empty if nothing paused."""
-    return list(pauses_of(sources[sweep]).dicts()) if sweep in sources else []
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Charts below each other on a page, then those of pauses."""
+
+    charts: Sequence[DrawnChart]
+    pauses: Sequence[Chart]
+    places: Places
+    title: str
+    width: float
+    height: float | None
+
+    def draw(self, heights: Sequence[float]) -> tuple[Figure, list[float]]:
+        """The figure with charts of these heights in inches, and the inches that the panels of each lack."""
+        figure: Figure = plot.matplotlib("figure").Figure(
+            figsize=(self.width, sum(heights) if self.height is None else self.height), layout="constrained"
+        )
+        parts = list(figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0])
+        of_charts, of_pauses = parts[: len(self.charts)], parts[len(self.charts) :]
+        for chart, part in zip(self.charts, of_charts, strict=True):
+            _chart(part, chart, self.places[chart.series], named=len(heights) > 1)
+        for shown, part in zip(self.pauses, of_pauses, strict=True):
+            _draw_pauses(part, shown, self.places.get("scheme", {}), named=len(heights) > 1)
+        for axes in figure.axes:
+            axes.spines[["top", "right"]].set_visible(False)
+        if self.title:
+            plot_text.add_title(figure, self.title)
+        plot_text.fit_labels(figure)
+        lacking = [_lacking(part, chart) for chart, part in zip(self.charts, of_charts, strict=True)]
+        return figure, [*lacking, *[0.0] * len(of_pauses)]
+
+
+def _lacking(part: SubFigure, chart: DrawnChart) -> float:
+    """Inches that the panels of a chart lack because of long names, titles and legends."""
+    low = min(float(axes.get_window_extent().height) for axes in part.axes if axes.get_visible()) / part.dpi
+    return max(0.0, LEAST - low) * _rows(chart)[0]
+
+
+def _draw_pauses(part: SubFigure, chart: Chart, known: Mapping[Any, int], *, named: bool) -> None:
+    """A chart of pauses, with the study's colours of schemes; `named` adds its heading."""
+    palette = plot.palette_of(chart)
+    styles = {plot.shown_name(name): plot.style_at(known.get(name, place)) for place, name in enumerate(palette)}
+    plot.DRAWN["pauses"][0](part, plot.rows_of(chart, palette), styles)
+    if named:
+        plot_text.add_title(part, chart.title)
+
+
+def _pauses(sweep: str, sources: Mapping[str, Source]) -> Chart | None:
+    """The chart of pauses of a sweep; `None` if nothing paused."""
+    chart = pauses_of(sources[sweep]) if sweep in sources else None
+    return chart if chart and chart.rows else None
 
 
 def _instead(drawn: DrawnFigure) -> str:
