@@ -21,7 +21,7 @@ GROUND, INK = "#ffffff", "#1b2126"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """A second mark of a scheme, for those who see no colours."""
 MUTED = "#7d8790"
-"""Colour of intervals and rings: readable on light and dark ground."""
+"""Colour of rings: readable on light and dark ground."""
 PALE = 0.4
 """Opacity of bars whose colour another scheme has too."""
 BEHIND = [7, 7]
