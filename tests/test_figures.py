@@ -443,11 +443,14 @@ def test_a_measured_0_is_a_line_and_intervals_stand_out_from_bars() -> None:
     zero = replace(bars_of("PFC")[0], value=0.0)
     one = replace(bars_of("PFC", x="q")[0], low=0.5, high=1.2)
     (axes,) = picture_of(of_bars(zero, one)).axes
-    widths = [bar.get_linewidth() for bar in axes.patches]
-    assert widths[0] > 0
-    assert widths[1] == 0
-    (intervals,) = axes.collections
+    intervals, zeros = axes.collections
     assert {to_hex(colour) for colour in intervals.get_edgecolor()} == {look.INK}
+    left, right = zeros.get_segments()[0]
+    first = axes.patches[0]
+    assert (left[0], right[0], left[1]) == pytest.approx((first.get_x(), first.get_x() + first.get_width(), 0))
+    assert len(zeros.get_segments()) == 1
+    # Bars have no border, so they are alike in the legend.
+    assert len({bar.get_linewidth() for bar in axes.patches}) == 1
 
 
 def test_a_legend_has_the_order_of_the_bars() -> None:

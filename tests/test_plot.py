@@ -503,8 +503,7 @@ def test_results_refuse_a_chart(sampled: incast.Results, kind: Kind, options: di
 
 @pytest.mark.parametrize(
     ("limits", "shown"),
-    [((1, 200), ["1", "10", "100"]), ((12, 240), ["20", "100", "200"]), ((5.5, 230), ["10", "20", "100"]),
-     ((500, 3e7), ["10³", "10⁴", "10⁷"]),
+    [((1, 200), ["1", "10", "100"]), ((12, 240), ["20", "100", "200"]), ((500, 3e7), ["10³", "10⁴", "10⁷"]),
      ((2e-5, 9e-5), ["2·10⁻⁵", "3·10⁻⁵"])],
 )  # fmt: skip
 def test_labels_of_logarithmic_axes_have_no_formulas(limits: tuple[float, float], shown: list[str]) -> None:

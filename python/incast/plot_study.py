@@ -286,9 +286,14 @@ def _bars(
             }
             axes.errorbar(at, values, yerr=_ends(mine), alpha=pale, **points)
         else:
-            axes.bar(at, values, 0.95 * step, yerr=_ends(mine), color=style["color"], alpha=pale,
-                     edgecolor=style["color"], linewidth=[0 if value else ZERO for value in values],
+            wide = 0.95 * step
+            axes.bar(at, values, wide, yerr=_ends(mine), color=style["color"], alpha=pale,
                      error_kw={"elinewidth": 0.8, "ecolor": look.INK}, **label)  # fmt: skip
+            left, right = (
+                [middle + half for middle, value in zip(at, values, strict=True) if not value]
+                for half in (-wide / 2, wide / 2)
+            )
+            axes.hlines([0.0] * len(left), left, right, color=style["color"], alpha=pale, linewidth=ZERO)
     for mark in marks:
         # Ground would hide a point, as ink would be hard to see on a bar.
         _published(axes, place(mark), mark.value, look.INK, "none" if chart.log else look.GROUND)

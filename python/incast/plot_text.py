@@ -109,7 +109,7 @@ def label_powers(axis: Axis) -> None:
             return power if factor == "1" else f"{factor}·{power}"
 
     axis.set_major_formatter(Powers())
-    axis.set_minor_formatter(Powers(labelOnlyBase=False, minor_thresholds=(2, 0.5)))
+    axis.set_minor_formatter(Powers(labelOnlyBase=False, minor_thresholds=(1.5, 0.5)))
 
 
 def fit_labels(figure: Figure) -> None:
