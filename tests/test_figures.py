@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 import incast
 from conftest import ROOT, Command
 from incast import plot_study
 from incast.charts import look
+from incast.charts.chart import Chart, Field
 from incast.charts.study import of_study
 from incast.study.description import Metric, Published, StudyChart
 from incast.study.drawing import Bar, DrawnChart, Mark, draw
@@ -153,7 +155,7 @@ def test_a_figure_is_drawn_for_a_paper(ran: incast.StudyResults) -> None:
     (chart,) = ran.figures["1"].charts
     heights = [np.asarray(bar.get_height()).item() for bar in axes.patches if isinstance(bar, Rectangle)]
     assert sorted(heights) == pytest.approx(sorted(bar.value for bar in chart.bars))
-    marks = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    marks = [line for line in axes.lines if line.get_markerfacecolor() == look.GROUND]
     assert [np.asarray(line.get_ydata()).item() for line in marks] == [2.0, 3.5]
     # The mark of HPCC stands at its bar, left of the middle of load 0.2; the other one has no scheme.
     first, second = (np.asarray(line.get_xdata()).item() for line in marks)
@@ -380,5 +382,109 @@ def test_every_name_below_a_chart_is_shown(names: tuple[str, ...]) -> None:
     chart = DrawnChart(x="train", series="scheme", panels=None, bars=bars, order=("PFC",), **about)
     figure = DrawnFigure(id="1", title="", source="", about="", charts=(chart,))
     (axes,) = plot_study.draw(figure, {}).axes
-    shown = [label.get_text() for label in axes.get_xticklabels() if label.get_visible()]
+    shown = [label.get_text().replace("\n", " ") for label in axes.get_xticklabels() if label.get_visible()]
     assert shown == list(names)
+
+
+def of_bars(*bars: Bar, **more: Any) -> DrawnChart:
+    """A chart of these bars, of one scheme unless `order` has others."""
+    about: dict[str, Any] = {"title": "a chart", "about": "", "unit": "", "missing": (), "order": (bars[0].series,)}
+    return DrawnChart(**{"x": "x", "series": "scheme", "panels": None, "bars": bars, **about, **more})
+
+
+def picture_of(*charts: DrawnChart, **options: Any) -> Any:
+    """The picture of a figure with these charts."""
+    return plot_study.draw(DrawnFigure(id="1", title="", source="", about="", charts=charts), {}, **options)
+
+
+@pytest.mark.parametrize(("value", "low", "high"), [(1.0, 0.9, 1.0), (0.35, 0.2, 0.57), (-2.0, -3.0, -1.0)])
+def test_bars_and_their_intervals_end_within_the_axis(value: float, low: float, high: float) -> None:
+    chart = of_bars(replace(bars_of("PFC")[0], value=value, low=low, high=high))
+    bottom, top = picture_of(chart).axes[0].get_ylim()
+    assert bottom < low
+    assert high < top
+
+
+def test_intervals_of_a_logarithmic_axis_are_shown_as_far_as_a_decade() -> None:
+    (bar,) = bars_of("PFC")
+    chart = of_bars(replace(bar, value=15.0, low=6.0, high=24.0), replace(bar, x="q", value=20.0, low=0.01, high=1e9))
+    bottom, top = picture_of(replace(chart, log=True)).axes[0].get_ylim()
+    assert (bottom, top) == pytest.approx((1.5 / 1.05, 200 * 1.05))
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "lines", "turned"),
+    [
+        ("load {} of XOFF 40 kB", 2, "load {} of XOFF 40 kB", 0),
+        ("buffer {} of 16 MB and load of 20 %", 5, "buffer {} of\n16 MB and load\nof 20 %", 0),
+        ("senders-per-receiver-{}", 9, "senders-per-receiver-{}", 40),
+        ("senders-per-receiver-{}", 25, "senders-per-receiver-{}", 90),
+    ],
+)
+def test_names_are_level_in_lines_where_they_fit(name: str, count: int, lines: str, turned: int) -> None:
+    bars = [bar for place in range(count) for bar in bars_of("PFC", x=name.format(place))]
+    labels = picture_of(of_bars(*bars)).axes[0].get_xticklabels()
+    assert [label.get_text() for label in labels] == [lines.format(place) for place in range(count)]
+    assert {label.get_rotation() for label in labels} == {turned}
+
+
+def test_long_names_and_legends_leave_panels_their_height() -> None:
+    schemes = tuple(f"a scheme with a long name {number}" for number in range(5))
+    bars = [bar for x in ("senders-per-receiver-and-rack", "b", "c", "d") for bar in bars_of(*schemes, x=x)]
+    chart = of_bars(*bars, order=schemes)
+    for picture in (picture_of(chart), picture_of(chart, of_bars(*bars_of("PFC")))):
+        picture.draw_without_rendering()
+        assert min(axes.get_window_extent().height for axes in picture.axes) > 1.5 * picture.dpi
+    # A height of one's own stays.
+    assert picture_of(chart, height=3).get_figheight() == 3
+
+
+def test_a_measured_0_is_a_line_and_intervals_stand_out_from_bars() -> None:
+    zero = replace(bars_of("PFC")[0], value=0.0)
+    one = replace(bars_of("PFC", x="q")[0], low=0.5, high=1.2)
+    (axes,) = picture_of(of_bars(zero, one)).axes
+    intervals, zeros = axes.collections
+    assert {to_hex(colour) for colour in intervals.get_edgecolor()} == {look.INK}
+    left, right = zeros.get_segments()[0]
+    first = axes.patches[0]
+    assert (left[0], right[0], left[1]) == pytest.approx((first.get_x(), first.get_x() + first.get_width(), 0))
+    assert len(zeros.get_segments()) == 1
+    # Bars have no border, so they are alike in the legend.
+    assert len({bar.get_linewidth() for bar in axes.patches}) == 1
+
+
+def test_a_legend_has_the_order_of_the_bars() -> None:
+    bars = (*bars_of("A", "C", panel="first"), *bars_of("A", "B", "C", panel="second"))
+    picture = picture_of(of_bars(*bars, order=("A", "B", "C"), panels="of"))
+    assert [list(names) for names in legends(picture)] == [["A", "B", "C"]]
+
+
+@pytest.mark.parametrize(("more", "fill"), [({}, look.GROUND), ({"log": True}, "none"), ({"lines": True}, "none")])
+def test_published_values_do_not_hide_points_and_lines(more: dict[str, Any], fill: str) -> None:
+    bars = [replace(bar, x=1) for bar in bars_of("PFC")]
+    chart = of_bars(*bars, published=(Mark(x=1, series=None, panel=None, value=1.0),), published_source="", **more)
+    marks = [line for line in picture_of(chart).axes[0].lines if line.get_label() == "published"]
+    assert [line.get_markerfacecolor() for line in marks] == [fill]
+    spec = of_study("1", chart).spec
+    assert spec is not None
+    assert spec["layer"][-1]["mark"].get("fill", "none") == fill
+
+
+def test_a_line_of_hundreds_of_points_has_few_marks() -> None:
+    bars = [replace(bar, x=number) for number in range(200) for bar in bars_of("PFC")]
+    line = picture_of(of_bars(*bars, lines=True)).axes[0].lines[0]
+    assert len(bars) / line.get_markevery() <= 40
+
+
+def test_pauses_have_the_order_of_the_schemes_and_a_heading_next_to_other_charts() -> None:
+    field_names = ("scheme", "port", "link", "priority", "start_ps", "end_ps", "paused_ps", "intervals")
+    rows = [(scheme, 0, "a to b", 3, 0, 10, 10, 1) for scheme in ("+mice", "PFC")]
+    pauses = Chart("pauses", "PFC pauses over time", "", tuple(Field(name, "") for name in field_names), rows,
+                   palette=("PFC", "+mice"))  # fmt: skip
+    places_of = {"scheme": {"PFC": 0, "+mice": 1}}
+    chart = of_bars(*bars_of("PFC"))
+    page = plot_study.Page(charts=[chart], pauses=[pauses], places=places_of, title="", width=7, height=None)
+    picture, _ = page.draw([3.2, 3.2])
+    _, below = picture.subfigs
+    assert below.get_suptitle() == "PFC pauses over time"
+    assert [axes.get_title(loc="left") for axes in below.axes] == ["PFC", "+mice"]

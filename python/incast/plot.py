@@ -58,6 +58,8 @@ STACKED = 1.6
 """Inches of each of several panels below each other on a narrow page (our choice)."""
 STACKED_LEAST = 0.8
 """Inches of a lower panel, below which panels stand side by side (our choice)."""
+ABOVE = 1.03
+"""Upper end of an axis of shares (our choice): a line along the edge would be cut in half."""
 LABEL = 48
 """Letters of an axis's title that fit next to a panel."""
 PUBLISHED = "published"
@@ -107,15 +109,8 @@ def draw(
     figures = matplotlib("figure")
     if not chart.rows:
         raise ValueError(chart.why_empty or "nothing to draw")
-    palette = palette_of(chart)
     parts = [chart] if below is None else [chart, below]
-    rows = [
-        [
-            {**row, "scheme": shown_name(row["scheme"])}
-            for row in sorted(part.dicts(), key=lambda row: palette.index(row["scheme"]))
-        ]
-        for part in parts
-    ]
+    rows = [rows_of(part, palette_of(chart)) for part in parts]
     usual_width = DRAWN[chart.name][1][0]
     inches = inches_of("width", width, usual_width(rows[0]) if callable(usual_width) else usual_width)
     heights = [_height(part, mine, inches, options) for part, mine in zip(parts, rows, strict=True)]
@@ -141,6 +136,12 @@ def draw(
             add_title(figure, title)
         fit_labels(figure)
     return figure
+
+
+def rows_of(chart: Chart, palette: Sequence[str]) -> list[Row]:
+    """The rows of a chart in the order of the schemes, with their names in a legend."""
+    rows = sorted(chart.dicts(), key=lambda row: palette.index(row["scheme"]))
+    return [{**row, "scheme": shown_name(row["scheme"])} for row in rows]
 
 
 def _events(figure: Figure, chart: Chart) -> None:
@@ -279,7 +280,7 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
         _log_ticks(axes.xaxis, [row[column] for row in of_label])
-        axes.set_ylim(0, 1)
+        axes.set_ylim(0, ABOVE)
         axes.grid(which="major", linewidth=0.4, alpha=0.5)
         if named or len(groups) > 1:
             axes.set_title(label, loc="left", fontsize="medium")

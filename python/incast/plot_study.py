@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incast import plot, plot_text
 from incast.charts import look
+from incast.charts.chart import Chart
 from incast.charts.pauses import pauses as pauses_of
 from incast.charts.source import Source
 from incast.charts.study import domain_of
@@ -31,6 +33,12 @@ ALONE = 7.0
 """Inches of the width of a single panel (our choice)."""
 HEIGHT = 2.6
 """Inches of a panel's height (our choice)."""
+LEAST = 1.6
+"""Inches that a panel has at least; with less, the page becomes higher (our choice)."""
+ZERO = 2.0
+"""Points of the line of a measured 0, half of it above the axis (our choice): a missing bar has none."""
+MARKS = 40
+"""Most marks of a line (our choice): of hundreds, each would hide the line."""
 BESIDE = 0.8
 """Share of the distance of two names along the axis that their bars take (our choice)."""
 Style = dict[str, Any]
@@ -67,39 +75,79 @@ def draw(
     """
     places = series.places([drawn]) if places is None else places
     charts = [chart for chart in drawn.charts if chart.bars or chart.published]
-    pauses = [rows for each in drawn.pauses if (rows := _pauses(each.sweep, sources))]
+    pauses = [found for each in drawn.pauses if (found := _pauses(each.sweep, sources)) is not None]
     if not charts and not pauses:
         raise NothingToDrawError(f"figure {drawn.id} has nothing to draw{_instead(drawn)}")
     heights = [_rows(chart)[0] * HEIGHT + 0.6 for chart in charts] + [
-        plot.DRAWN["pauses"][1][1](rows) for rows in pauses
+        plot.DRAWN["pauses"][1][1](list(chart.dicts())) for chart in pauses
     ]
     usual = max([min(3, _rows(chart)[1]) * PANEL if _rows(chart)[1] > 1 else ALONE for chart in charts] or [8])
     inches = plot_text.inches_of("width", width, usual)
-    figures = plot.matplotlib("figure")
+    page = Page(
+        charts=charts,
+        pauses=pauses,
+        places=places,
+        title=f"{drawn.title} ({drawn.source})" if title is None else title,
+        width=inches,
+        height=None if height is None else plot_text.inches_of("height", height, 0),
+    )
     with plot.matplotlib().rc_context(plot_text.text_size(inches)):
-        figure: Figure = figures.Figure(
-            figsize=(inches, plot_text.inches_of("height", height, sum(heights))), layout="constrained"
-        )
-        parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for chart, part in zip(charts, parts, strict=False):
-            _chart(part, chart, places[chart.series], named=len(heights) > 1)
-        for rows, part in zip(pauses, parts[len(charts) :], strict=True):
-            schemes = list(dict.fromkeys(row["scheme"] for row in rows))
-            known = places.get("scheme", {})
-            styles = plot.styles_of(schemes)
-            styles |= {name: plot.style_at(known[name]) for name in schemes if name in known}
-            plot.DRAWN["pauses"][0](part, rows, styles)
-        for axes in figure.axes:
-            axes.spines[["top", "right"]].set_visible(False)
-        if text := f"{drawn.title} ({drawn.source})" if title is None else title:
-            plot_text.add_title(figure, text)
-        plot_text.fit_labels(figure)
+        figure, lacking = page.draw(heights)
+        if height is None and any(lacking):
+            figure, _ = page.draw([each + more for each, more in zip(heights, lacking, strict=True)])
     return figure
 
 
-def _pauses(sweep: str, sources: Mapping[str, Source]) -> list[plot.Row]:
-    """Rows of the chart of pauses of a sweep; empty if nothing paused."""
-    return list(pauses_of(sources[sweep]).dicts()) if sweep in sources else []
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Charts below each other on a page, then those of pauses."""
+
+    charts: Sequence[DrawnChart]
+    pauses: Sequence[Chart]
+    places: Places
+    title: str
+    width: float
+    height: float | None
+
+    def draw(self, heights: Sequence[float]) -> tuple[Figure, list[float]]:
+        """The figure with charts of these heights in inches, and the inches that the panels of each lack."""
+        figure: Figure = plot.matplotlib("figure").Figure(
+            figsize=(self.width, sum(heights) if self.height is None else self.height), layout="constrained"
+        )
+        parts = list(figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0])
+        of_charts, of_pauses = parts[: len(self.charts)], parts[len(self.charts) :]
+        for chart, part in zip(self.charts, of_charts, strict=True):
+            _chart(part, chart, self.places[chart.series], named=len(heights) > 1)
+        for shown, part in zip(self.pauses, of_pauses, strict=True):
+            _draw_pauses(part, shown, self.places.get("scheme", {}), named=len(heights) > 1)
+        for axes in figure.axes:
+            axes.spines[["top", "right"]].set_visible(False)
+        if self.title:
+            plot_text.add_title(figure, self.title)
+        plot_text.fit_labels(figure)
+        lacking = [_lacking(part, chart) for chart, part in zip(self.charts, of_charts, strict=True)]
+        return figure, [*lacking, *[0.0] * len(of_pauses)]
+
+
+def _lacking(part: SubFigure, chart: DrawnChart) -> float:
+    """Inches that the panels of a chart lack because of long names, titles and legends."""
+    low = min(float(axes.get_window_extent().height) for axes in part.axes if axes.get_visible()) / part.dpi
+    return max(0.0, LEAST - low) * _rows(chart)[0]
+
+
+def _draw_pauses(part: SubFigure, chart: Chart, known: Mapping[Any, int], *, named: bool) -> None:
+    """A chart of pauses, with the study's colours of schemes; `named` adds its heading."""
+    palette = plot.palette_of(chart)
+    styles = {plot.shown_name(name): plot.style_at(known.get(name, place)) for place, name in enumerate(palette)}
+    plot.DRAWN["pauses"][0](part, plot.rows_of(chart, palette), styles)
+    if named:
+        plot_text.add_title(part, chart.title)
+
+
+def _pauses(sweep: str, sources: Mapping[str, Source]) -> Chart | None:
+    """The chart of pauses of a sweep; `None` if nothing paused."""
+    chart = pauses_of(sources[sweep]) if sweep in sources else None
+    return chart if chart and chart.rows else None
 
 
 def _instead(drawn: DrawnFigure) -> str:
@@ -143,8 +191,9 @@ def _chart(place: SubFigure, chart: DrawnChart, colours: Mapping[Any, int], *, n
             axes.set_xlabel(along)
         axes.set_axisbelow(True)
         handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    if plot.PUBLISHED in handles:
-        handles[plot.PUBLISHED] = handles.pop(plot.PUBLISHED)  # last
+    # In the order of the bars: the first panel may lack a series.
+    names = [*map(str, chart.order), plot.PUBLISHED]
+    handles = {name: handles[name] for name in names if name in handles}
     if handles:
         plot_text.add_legend(place, handles, _of_series(chart))
 
@@ -188,7 +237,13 @@ def _lines(
         mine = [bar for bar in bars if bar.series == name]
         if not mine:
             continue
-        style = {"label": str(name), "markersize": 3, "linewidth": 1.2, **plot.style_at(colours[name])}
+        style = {
+            "label": str(name),
+            "markersize": 3,
+            "linewidth": 1.2,
+            "markevery": math.ceil(len(mine) / MARKS),
+            **plot.style_at(colours[name]),
+        }
         along, values = [bar.x for bar in mine], [bar.value for bar in mine]
         ends = _ends(mine)
         if chart.cdf:
@@ -197,7 +252,8 @@ def _lines(
             axes.errorbar(along, values, yerr=ends, elinewidth=0.6, **style)
     for mark in marks:
         x, y = (mark.value, mark.x) if chart.cdf else (mark.x, mark.value)
-        _published(axes, x, y, plot.style_at(colours[mark.series])["color"] if mark.series is not None else look.INK)
+        colour = plot.style_at(colours[mark.series])["color"] if mark.series is not None else look.INK
+        _published(axes, x, y, colour, "none")
 
 
 def _bars(
@@ -230,24 +286,30 @@ def _bars(
             }
             axes.errorbar(at, values, yerr=_ends(mine), alpha=pale, **points)
         else:
-            axes.bar(at, values, 0.95 * step, yerr=_ends(mine), color=style["color"], alpha=pale,
-                     error_kw={"elinewidth": 0.8, "ecolor": look.MUTED}, **label)  # fmt: skip
+            wide = 0.95 * step
+            axes.bar(at, values, wide, yerr=_ends(mine), color=style["color"], alpha=pale,
+                     error_kw={"elinewidth": 0.8, "ecolor": look.INK}, **label)  # fmt: skip
+            left, right = (
+                [middle + half for middle, value in zip(at, values, strict=True) if not value]
+                for half in (-wide / 2, wide / 2)
+            )
+            axes.hlines([0.0] * len(left), left, right, color=style["color"], alpha=pale, linewidth=ZERO)
     for mark in marks:
-        _published(axes, place(mark), mark.value, look.INK)
-    names = list(map(str, places))
-    slanted = len(names) * max(map(len, names), default=0) > plot.LABEL * 1.5 / _rows(chart)[1]
-    slant: Style = {"rotation": 40, "ha": "right"} if slanted else {}
-    axes.set_xticks(range(len(names)), names, **slant)
+        # Ground would hide a point, as ink would be hard to see on a bar.
+        _published(axes, place(mark), mark.value, look.INK, "none" if chart.log else look.GROUND)
+    names, turn = plot_text.names_below(axes, list(map(str, places)), _rows(chart)[1])
+    axes.set_xticks(range(len(names)), names, **turn)
     # Of other formatters `fit_labels` hides labels.
     axes.xaxis.set_major_formatter(plot.matplotlib("ticker").FixedFormatter(names))
-    axes.set_xlim(-0.6, len(names) - 0.4)
+    margin = (1 + plot_text.MARGIN) / 2
+    axes.set_xlim(-margin, len(names) - 1 + margin)
 
 
-def _published(axes: Axes, x: float, y: float, colour: str) -> None:
+def _published(axes: Axes, x: float, y: float, colour: str, fill: str) -> None:
     """A hollow mark, once in the legend."""
     label: Style = {} if plot.PUBLISHED in axes.get_legend_handles_labels()[1] else {"label": plot.PUBLISHED}
     style: Style = {"marker": "D", "markersize": 5, "linestyle": "", "zorder": 5, "clip_on": False}
-    axes.plot([x], [y], markerfacecolor="white", markeredgecolor=colour, **style, **label)
+    axes.plot([x], [y], markerfacecolor=fill, markeredgecolor=colour, **style, **label)
 
 
 def _ends(bars: Sequence[Bar]) -> list[list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,10 +34,14 @@ BESIDE = 0.5
 """Inches that vertical labels need next to a panel (our choice)."""
 GAP = 0.5
 """Least distance of labels of ticks next to each other, relative to the size of their text (our choice)."""
+MARGIN = 0.2
+"""Places at the ends of an axis of names (our choice)."""
 LEAST_PANEL = 0.15
 """Inches of the smallest panel (our choice): a smaller one shows nothing."""
 PLAIN = (1e-3, 1e4)
 """Range of a logarithmic axis without powers of ten (our choice)."""
+BREAK = re.compile(r"(?<!\d)\s+|\s+(?![^\W\d]{1,3}\b|%)")
+"""Space where a line may end: not between a number and a short word, such as a unit."""
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -130,8 +135,46 @@ def fit_labels(figure: Figure) -> None:
 def slanted_ticks(figure: Figure | SubFigure, columns: int) -> int:
     """Number of slanted labels that fit next to each other below a panel, with so many panels side by side."""
     points: float = needed("matplotlib", "drawing").rcParams["font.size"]
-    panel: float = figure.bbox.width / figure.dpi / columns - BESIDE
+    panel = _inches_across(figure, columns)
     return max(1, math.floor(panel * 72 * math.sin(math.radians(SLANT)) / (LINE * points)))
+
+
+def _inches_across(figure: Figure | SubFigure, columns: int) -> float:
+    """Width of a panel, with so many side by side."""
+    return float(figure.bbox.width) / figure.dpi / columns - BESIDE
+
+
+def names_below(axes: Axes, names: list[str], columns: int) -> tuple[list[str], dict[str, Any]]:
+    """Names at places below a panel, with so many panels side by side, and how they are set.
+
+    They are level, in lines, where each word fits its place, if need be in small text; else slanted, or upright if
+    there are many.
+    """
+    figure = axes.figure
+    usual = float(needed("matplotlib", "drawing").rcParams["font.size"])
+    place = _inches_across(figure, columns) / (len(names) + MARGIN) * figure.dpi
+    for points in (usual, SMALL):
+        if level := _in_lines(figure, names, place, points):
+            return level, {"fontsize": points}
+    if len(names) <= slanted_ticks(figure, columns):
+        return names, {"rotation": SLANT, "ha": "right"}
+    return names, {"rotation": 90}
+
+
+def _in_lines(figure: Figure | SubFigure, names: list[str], place: float, points: float) -> list[str]:
+    """Names broken into lines that fit places of so many pixels, in text of so many points; empty if one does not."""
+    # Between single words, half the gap suffices.
+    most = place - GAP * (1 if any(" " in name for name in names) else 0.5) * points / 72 * figure.dpi
+    probe = figure.text(0, 0, "", fontsize=points)
+    lines = []
+    for name in names:
+        probe.set_text(name)
+        _break(figure, probe, most)
+        if _width(figure, probe) > most:
+            break
+        lines.append(probe.get_text())
+    probe.remove()
+    return lines if len(lines) == len(names) else []
 
 
 @contextmanager
@@ -205,7 +248,7 @@ def _spans(figure: Figure, labels: list[Any]) -> list[tuple[float, float]]:
 def _break(figure: Figure | SubFigure, text: Any, most: float) -> None:
     """Break a text into lines of at most so many pixels; a longer word has a line of its own."""
     lines: list[str] = []
-    for word in text.get_text().split():
+    for word in BREAK.split(" ".join(text.get_text().split())):
         text.set_text(" ".join([*lines[-1:], word]))
         lines[-1:] = [text.get_text()] if lines and _width(figure, text) <= most else [*lines[-1:], word]
     text.set_text("\n".join(lines))

@@ -21,7 +21,7 @@ GROUND, INK = "#ffffff", "#1b2126"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """A second mark of a scheme, for those who see no colours."""
 MUTED = "#7d8790"
-"""Colour of intervals and rings: readable on light and dark ground."""
+"""Colour of rings: readable on light and dark ground."""
 PALE = 0.4
 """Opacity of bars whose colour another scheme has too."""
 BEHIND = [7, 7]
@@ -197,9 +197,13 @@ def log_ticks(values: Sequence[float]) -> list[float]:
     ticks = [tick for tick in ticks if low <= tick <= high]
     if len(ticks) >= 3 or low == high:
         return ticks or [low]
-    rough = (high - low) / 4
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * times for times in (1, 2, 5, 10) if power * times >= rough)
+    power = 10.0 ** math.floor(math.log10(high - low))
+    # The widest steps with three ticks.
+    evens = (_multiples(power * times, low, high) for times in (2, 1, 0.5, 0.2))
+    return next(even for even in evens if len(even) >= 3)
+
+
+def _multiples(step: float, low: float, high: float) -> list[float]:
     return [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 

@@ -13,10 +13,14 @@ from incast.study.drawing import Bar, DrawnChart, Mark, bare, sentence
 
 FEW = 3
 """Most unmeasured figures that are named."""
-WIDEST = 1.5
+WIDEST = 2.0
 """As far beyond the highest bar, as a multiple of it, intervals are drawn (our choice)."""
+DECADE = 10
+"""The same on a logarithmic axis, in both directions (our choice)."""
 HEIGHT = 1.05
-"""Height of the chart, as a multiple of the highest point of lines and marks (our choice)."""
+"""Height of the chart, as a multiple of the highest of its values and intervals (our choice)."""
+BEYOND = 1.5
+"""Ends of a logarithmic axis, as a multiple of its values (our choice)."""
 PLACE = 600
 """Pixels that the names beneath the bars share."""
 LETTER = 6.5
@@ -197,7 +201,7 @@ def _bars(drawn: DrawnChart, names: Sequence[str], colour: Spec, tooltip: list[S
     }
     intervals = {
         "transform": [{"filter": "isValid(datum.low) && datum.low > 0" if drawn.log else "isValid(datum.low)"}],
-        "mark": {"type": "rule", "strokeWidth": 1.2, "color": look.MUTED, "clip": True},
+        "mark": {"type": "rule", "strokeWidth": 1.2, "color": look.INK, "clip": True},
         "encoding": {"x": x, **offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
     }
     return [bars, intervals]
@@ -206,11 +210,13 @@ def _bars(drawn: DrawnChart, names: Sequence[str], colour: Spec, tooltip: list[S
 def _published(drawn: DrawnChart, encoding: Spec, colour: Spec, tooltip: list[Spec]) -> list[Spec]:
     """Hollow marks at the places of the values; along lines in the colour of their series."""
     places: Spec = {name: encoding[name] for name in ("x", "y", "xOffset") if name in encoding}
-    mark = {"type": "point", "shape": "diamond", "filled": False, "fill": look.GROUND, "size": 90, "strokeWidth": 2}
+    lines = drawn.lines or drawn.cdf
+    # Ground hides what lies below: ink alone could hardly be seen on a bar, but points and lines stay visible.
+    ground = {} if lines or drawn.log else {"fill": look.GROUND}
+    mark = {"type": "point", "shape": "diamond", "filled": False, **ground, "size": 90, "strokeWidth": 2}
     chosen = f"datum.{SOURCE} == '{PUBLISHED}' && "
     series = f"datum[{json.dumps(drawn.series)}]"
     plain = {**mark, "stroke": look.INK}
-    lines = drawn.lines or drawn.cdf
     layers: list[Spec] = []
     if any(each.series is not None for each in drawn.published):
         # On a bar, a mark in its colour could not be seen.
@@ -282,9 +288,13 @@ def domain_of(drawn: DrawnChart) -> list[float]:
 
 
 def _decades(drawn: DrawnChart) -> list[float]:
-    """From below the lowest point to above the highest; intervals may be cut off."""
+    """From below the lowest point to above the highest, with their intervals as far as a decade beyond."""
     values = [value for value in _all(drawn) if value > 0]
-    return [min(values, default=1.0) / WIDEST, max(values, default=1.0) * WIDEST]
+    low, high = min(values, default=1.0), max(values, default=1.0)
+    lows, highs = ([getattr(bar, end) for bar in drawn.bars if (getattr(bar, end) or 0) > 0] for end in ("low", "high"))
+    bottom = min(low / BEYOND, max(min(lows, default=low), low / DECADE) / HEIGHT)
+    top = max(high * BEYOND, min(max(highs, default=high), high * DECADE) * HEIGHT)
+    return [bottom, top]
 
 
 def _domain(drawn: DrawnChart) -> list[float]:
@@ -294,6 +304,5 @@ def _domain(drawn: DrawnChart) -> list[float]:
     ends = [end for bar in drawn.bars for end in (bar.low, bar.high) if end is not None]
     bottom = 0.0 if low >= 0 else max(min([low, *ends]), WIDEST * low)
     top = 0.0 if high <= 0 else min(max([high, *ends]), WIDEST * high)
-    if drawn.lines or drawn.published:
-        top *= HEIGHT  # A line or a mark along the edge would be cut in half.
-    return [bottom, top if top > bottom else 1.0]
+    # A bar, an interval or a mark along the edge would look cut.
+    return [HEIGHT * bottom, HEIGHT * top] if top > bottom else [bottom, 1.0]
