@@ -265,7 +265,7 @@ def test_fetches_that_never_started_are_not_missing(tmp_path: Path) -> None:
     assert "cancelled" not in counts
     stop = results.manifest["schemes"]["HPCC"]["stop"]
     assert (stop["not_started"], stop["unfinished"]) == (counts["not-started"], counts.get("incomplete", 0))
-    assert f"; {counts['not-started']} flows had not started" in stop["text"]
+    assert f"; {counts['not-started']:,} flows had not started" in stop["text"]
     assert application.Latencies.of(folder, "HPCC").unfinished == counts.get("incomplete", 0)
     started = counts["completed"] + counts.get("incomplete", 0)
     with closing(Source([results])) as source:
