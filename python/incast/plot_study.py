@@ -299,7 +299,7 @@ def _bars(
         _published(axes, place(mark), mark.value, look.INK, "none" if chart.log else look.GROUND)
     names, turn = plot_text.names_below(axes, list(map(str, places)), _rows(chart)[1])
     axes.set_xticks(range(len(names)), names, **turn)
-    # Of other formatters `fit_labels` hides labels.
+    # `fit_labels` hides labels that overlap, unless their formatter is fixed.
     axes.xaxis.set_major_formatter(plot.matplotlib("ticker").FixedFormatter(names))
     margin = (1 + plot_text.MARGIN) / 2
     axes.set_xlim(-margin, len(names) - 1 + margin)

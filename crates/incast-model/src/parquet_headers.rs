@@ -5,7 +5,7 @@
 //! page headers has a list of booleans (parquet.thrift of Apache Parquet; column indexes have one, but are not read).
 //!
 //! Limit: the check reads each field by the type that the file states, the library reads known fields by the format's
-//! type. A file whose known fields have other types can still be slow.
+//! type. If these differ, reading can still take long.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};

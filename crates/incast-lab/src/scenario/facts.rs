@@ -1,4 +1,4 @@
-//! What a scheme of a scenario has and does, as far as parameters depend on it.
+//! Facts about a scheme that decide whether a parameter has an effect.
 
 use std::cell::OnceCell;
 

@@ -204,7 +204,8 @@ fn fraction(found: &str) -> Option<String> {
     match text.strip_suffix('%') {
         Some(percent) => {
             let number: f64 = percent.trim().parse().ok()?;
-            Some(format!("a fraction, such as {}", number / 100.0))
+            // Rounded: 33.3 / 100 is not 0.333.
+            Some(format!("a fraction, such as {}", (number * 1e10).round() / 1e12))
         }
         None => text.parse::<f64>().is_ok().then(|| format!("{text}, without quotes")),
     }

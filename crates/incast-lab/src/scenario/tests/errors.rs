@@ -109,8 +109,8 @@ fn mistakes_of_the_keyboard_are_located() {
             "switch.lossless: `3` where a list is expected (allowed: a list, such as [3])",
         ),
         (
-            with("[fabric.star]", "ecn.pmax = \"20%\"\n[fabric.star]"),
-            "ecn.pmax: \"20%\" where a number is expected (allowed: a fraction, such as 0.2)",
+            with("[fabric.star]", "ecn.pmax = \"33.3%\"\n[fabric.star]"),
+            "ecn.pmax: \"33.3%\" where a number is expected (allowed: a fraction, such as 0.333)",
         ),
         (
             with("[fabric.star]", "ecn.pmax = \"0.2\"\n[fabric.star]"),
