@@ -57,8 +57,8 @@ miri: ## Run tests of the simulator's unsafe code and threads in Miri: needs nig
 	cargo +nightly miri test --locked -p incast-sim --lib -- kernel::event nodes::crew nodes::desk
 	cargo +nightly miri test --locked -p incast-sim --test simulation -- on_threads
 
-chaos: $(VENV)/.testable ## Disturb N runs, sweeps and studies at random (SEED=...), and check what they leave
-	PYTHONPATH=tools $(BIN)/python -m chaos --count $(or $(N),200) $(and $(SEED),--seed $(SEED))
+chaos: $(VENV)/.testable ## Disturb N runs, sweeps and studies at random (SEED=..., PLACE=folder), and check what they leave
+	PYTHONPATH=tools $(BIN)/python -m chaos --count $(or $(N),200) $(and $(SEED),--seed $(SEED)) $(and $(PLACE),--place $(PLACE))
 
 # Seconds of each target.
 SECONDS ?= 60
@@ -85,6 +85,7 @@ lint: $(VENV)/.dev ## Check formatting, types, idioms and dependencies
 # Both need the network: cargo-deny fetches the advisories of RustSec, pip-audit asks PyPI. Unknown packages are an error.
 audit: $(VENV)/.dev $(VENV)/.audit ## Look for known vulnerabilities of dependencies
 	$(BIN)/cargo-deny --locked check advisories
+	$(BIN)/cargo-deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml check advisories
 	$(BIN)/pip-audit --strict --disable-pip --no-deps $(patsubst %,-r requirements/%.txt,demo dev site release audit)
 
 format: $(VENV)/.dev ## Format Rust and Python

@@ -15,6 +15,7 @@ from conftest import LONG, SMALL, Command, Start, stop, wait_until, write
 from incast import ResultsExistError, sweep
 from incast.sweep import SweepProgress
 from incast.sweep.dataset import tables
+from incast.sweep.folder import locked
 
 RUNS = 24
 SEEDS = f'scenario = "scenario.toml"\n[[vary]]\npath = "seed"\nvalues = {list(range(RUNS // 2))}\n'
@@ -50,6 +51,17 @@ def workers(parent: int | None = None) -> list[int]:
 
 def gone(pids: list[int]) -> bool:
     return not any(Path(f"/proc/{pid}/exe").exists() for pid in pids)
+
+
+def test_a_lock_on_a_lost_file_system_does_not_hide_the_error(tmp_path: Path) -> None:
+    def fail() -> None:
+        file = (tmp_path / "lock").open("w")
+        with locked(file, "taken"):
+            os.close(file.fileno())  # so that closing it fails
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
 
 
 def test_killed_at_any_moment(start: Start, command: Command, tmp_path: Path) -> None:

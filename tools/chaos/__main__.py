@@ -1,6 +1,6 @@
 """Disturb runs, sweeps and studies at random, and compare what they leave with undisturbed results.
 
-make chaos N=200 SEED=1
+make chaos N=200 SEED=1 PLACE=/mnt/nfs
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 
 from chaos.cases import CASES, RAY, Case
 from chaos.cluster import Cluster, NoClusterError, clusters
@@ -30,8 +31,8 @@ Counts = Counter[tuple[str, str]]
 class Chaos:
     """Series of faults, and their counts."""
 
-    def __init__(self, seed: int, cluster: Cluster) -> None:
-        self.draw, self.cluster = random.Random(seed), cluster
+    def __init__(self, seed: int, cluster: Cluster, place: Path | None) -> None:
+        self.draw, self.cluster, self.place = random.Random(seed), cluster, place
         self.references: dict[str, Reference] = {}
         self.counts: Counts = Counter()
         self.problems: list[str] = []
@@ -40,10 +41,10 @@ class Chaos:
         """At most so many faults of one command; prints them with what is wrong."""
         options = partial(self.options, case)
         if case.name not in self.references:
-            with disk() as place:
+            with disk(self.place) as place:
                 self.references[case.name] = Reference.of(case, place, options)
         reference = self.references[case.name]
-        with disk() as place:
+        with disk(self.place) as place:
             faults = self.faults(case, place)
             one = Series(case, place, self.draw, reference.took_s, reference.expected, reference.old, options=options)
             names = [name for name in self.names(faults, most) if strike(one, faults[name])]
@@ -86,10 +87,10 @@ def strike(series: Series, fault: Fault | Strike) -> bool:
     return True
 
 
-def chaos(cases: Sequence[Case], count: int, seed: int) -> Chaos:
+def chaos(cases: Sequence[Case], count: int, seed: int, place: Path | None) -> Chaos:
     """So many faults of random cases."""
     with clusters() as cluster:
-        found = Chaos(seed, cluster)
+        found = Chaos(seed, cluster, place)
         left = list(cases)
         while left and found.counts.total() < count:
             case = found.draw.choice(left)
@@ -108,11 +109,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200, help="faults")
     parser.add_argument("--seed", type=int, default=None, help="seed of the random numbers")
     parser.add_argument("--only", default="", help="name of a command")
+    parser.add_argument(
+        "--place", type=Path, default=None, help="folder of the file system (default: a tmpfs, if root)"
+    )
     given = parser.parse_args()
     seed = given.seed if given.seed is not None else time.time_ns() % 10**6
     print(f"seed {seed}", flush=True)
     every = CASES if find_spec("ray") is None else (*CASES, RAY)
-    found = chaos([case for case in every if given.only in ("", case.name)], given.count, seed)
+    found = chaos([case for case in every if given.only in ("", case.name)], given.count, seed, given.place)
     for (case, fault), number in sorted(found.counts.items()):
         print(f"| {case} | {fault} | {number} |")
     print(f"{found.counts.total()} faults, {len(found.problems)} problems")

@@ -34,11 +34,13 @@ class Disk:
 
 
 @contextmanager
-def disk() -> Iterator[Disk]:
-    """A file system for one series of faults; removed at the end."""
-    path = Path(mkdtemp(prefix="incast-chaos-"))
+def disk(place: Path | None) -> Iterator[Disk]:
+    """A file system for one series of faults, or a folder of a given one; removed at the end."""
+    path = Path(mkdtemp(prefix="incast-chaos-", dir=place))
     mount = ["mount", "-t", "tmpfs", "-o", f"size={LARGE}", "none", str(path)]
-    own = os.geteuid() == 0 and subprocess.run(mount, check=False, capture_output=True).returncode == 0
+    own = (
+        place is None and os.geteuid() == 0 and subprocess.run(mount, check=False, capture_output=True).returncode == 0
+    )
     try:
         yield Disk(path, own)
     finally:

@@ -37,10 +37,7 @@ def held(
         lock = (out / LOCK).open("w")
     except OSError as error:
         raise EnvironmentFailure(f"cannot write {out}: {error.strerror}") from None
-    with lock:
-        if not locked(lock):
-            message = "another run is active in this folder; it is never overwritten; choose another folder"
-            raise ResultsExistError(f"{out}: {message}")
+    with locked(lock, f"{out}: another run is active in this folder; it is never overwritten; choose another folder"):
         with writing(out):
             for folder in (out, out / results.TABLES):
                 remove_partial(folder)

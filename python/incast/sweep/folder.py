@@ -101,11 +101,8 @@ class SweepFolder:
         _database.utf8(self.path)
         if _input.exists(self.path / INDEX):
             read_index(self.path)
-        with self.lock() as lock:
-            if not locked(lock):
-                raise ResultsExistError(
-                    f"another sweep is running in {self.path}; it is never overwritten; choose another folder"
-                )
+        taken = f"another sweep is running in {self.path}; it is never overwritten; choose another folder"
+        with locked(self.lock(), taken):
             try:
                 yield
             finally:
@@ -125,15 +122,21 @@ class SweepFolder:
             raise
 
 
-def locked(file: TextIO) -> bool:
-    """Lock a file until it is closed; false if another process has locked it."""
+@contextmanager
+def locked(file: TextIO, taken: str) -> Iterator[None]:
+    """Lock an opened file, and close it at the end. If another process has locked it, `taken` is the error."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise EnvironmentFailure(f"cannot lock {file.name}: {error.strerror}; choose another file system") from None
-    return True
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ResultsExistError(taken) from None
+        except OSError as error:
+            raise EnvironmentFailure(f"cannot lock {file.name}: {error.strerror}; choose another file system") from None
+        yield
+    finally:
+        # Nothing is written to it. Closing fails if its file system is gone, which is not the error to report.
+        with suppress(OSError):
+            file.close()
 
 
 def _remove(path: Path) -> None:
