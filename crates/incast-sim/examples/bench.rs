@@ -314,7 +314,7 @@ fn report(name: &str, flows: &FlowSet, hosts: usize, simulation: Simulation) {
     println!(
         "{{\"name\": \"{name}\", \"hosts\": {hosts}, \"flows\": {}, \"bytes\": {}, \"packet_hops\": {}, \"events\": {}, \"marks\": \
          {}, \"pauses\": {}, \"drops\": {}, \"peak_packets\": {}, \"run_s\": {:.6}, \"end_us\": {:.3}, \"finished\": {}, \
-         \"busiest\": {}}}",
+         \"sequential\": {}}}",
         flows.flows.len(),
         flows.bytes().0,
         outcome.counts.packet_hops(),
@@ -326,6 +326,6 @@ fn report(name: &str, flows: &FlowSet, hosts: usize, simulation: Simulation) {
         start.elapsed().as_secs_f64(),
         outcome.end.seconds() * 1e6,
         outcome.stop == incast_sim::outcome::Stop::Finished,
-        outcome.threads.busiest,
+        outcome.threads.sequential,
     );
 }

@@ -67,9 +67,9 @@ pub struct Threads {
     pub count: usize,
     /// CPU time of all but the caller's.
     pub others_cpu: Duration,
-    /// Events of each window's busiest partition, summed; 0 unless the fabric is cut by hand. All events over these is the
-    /// largest speed-up with a thread for each partition.
-    pub busiest: u64,
+    /// Events from begin to end if each partition has a thread, those in which threads wait among them; 0 unless the fabric is cut
+    /// by hand and one thread runs. All events over these is the largest speed-up.
+    pub sequential: u64,
 }
 
 /// Reason of a stop.

@@ -109,7 +109,7 @@ fn go_on(_: &Progress) -> ControlFlow<()> {
 
 /// All but the threads.
 fn text(outcome: &Outcome) -> String {
-    let threads = Threads { count: 1, others_cpu: Duration::ZERO, busiest: 0 };
+    let threads = Threads { count: 1, others_cpu: Duration::ZERO, sequential: 0 };
     format!("{:?}", Outcome { threads, ..outcome.clone() })
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use cpu_time::ThreadTime;
 
 use super::desk::Desk;
+use super::exchange::Exchange;
 use super::movable::Movable;
 use super::pace::Pace;
 use super::partition::Task;
@@ -23,13 +24,22 @@ const AWAKE: Duration = Duration::from_micros(200);
 /// After so many shared windows, threads get new shares of the partitions (our choice).
 const PERIOD: u32 = 256;
 
-/// Partitions of one thread for one window.
+/// Windows that follow each other: work in the first, and their number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Batch {
+    pub(super) task: Task,
+    pub(super) windows: u32,
+}
+
+/// Partitions of one thread for a batch.
 #[derive(Debug)]
 struct Load {
     partitions: Vec<Movable>,
+    /// Number of the first one.
+    first: usize,
     layout: Arc<Layout>,
     network: Arc<Network>,
-    task: Task,
+    batch: Batch,
 }
 
 #[derive(Debug)]
@@ -47,6 +57,7 @@ struct Hand {
 pub(super) struct Crew {
     /// Threads but the caller's, in order of their partitions.
     hands: Vec<Hand>,
+    exchange: Arc<Exchange>,
     awake: Duration,
     /// Shared windows until threads get new shares.
     windows: u32,
@@ -60,6 +71,41 @@ pub(super) fn run_all(partitions: &mut [Movable], plan: Plan<'_>, task: Task) {
     partitions.iter_mut().for_each(|partition| partition.run_window(plan, task));
 }
 
+/// Runs the partitions of a thread, which has this number; `first`: number of the first partition.
+fn run_batch(
+    partitions: &mut [Movable],
+    first: usize,
+    plan: Plan<'_>,
+    Batch { mut task, windows }: Batch,
+    (exchange, thread): (&Exchange, usize),
+) {
+    if windows == 1 {
+        return run_all(partitions, plan, task);
+    }
+    let _notice = exchange.notice();
+    partitions.iter_mut().for_each(|partition| partition.live.clear());
+    for window in 0..windows {
+        if window > 0 {
+            if !exchange.wait(window) {
+                return; // the caller takes back the panic
+            }
+            (task.ahead, task.end) = (Some(0), task.end + plan.layout.window.max(1));
+        }
+        for (number, partition) in (first..).zip(&mut *partitions) {
+            if window > 0 {
+                exchange.take(number, window, &mut partition.mail);
+            }
+            partition.run_border(plan, task);
+            // The thread between windows passes on the packets of the last.
+            if window + 1 < windows {
+                partition.posted.drain(..).for_each(|(to, bag)| exchange.put(to, window + 1, bag));
+            }
+        }
+        exchange.post(thread, window + 1);
+        partitions.iter_mut().for_each(|partition| partition.run_inner(plan, task));
+    }
+}
+
 impl Crew {
     /// `threads` with that of the caller; at most one per partition. `always`: even if one thread is faster.
     pub(super) fn new(threads: usize, partitions: usize, always: bool) -> Self {
@@ -67,39 +113,56 @@ impl Crew {
         // Threads that wait awake would take time from those that work.
         let cores = available_parallelism().map_or(1, usize::from);
         let awake = if threads <= cores { AWAKE } else { Duration::ZERO };
-        let hands = (1..threads).map_while(|number| Hand::new(number, number * partitions / threads, awake)).collect();
-        Self { hands, awake, windows: PERIOD, events: vec![0; partitions], pace: (!always).then(Pace::new) }
+        let exchange = Arc::new(Exchange::new(threads, partitions, awake));
+        let hand = |number| Hand::new(number, number * partitions / threads, awake, exchange.clone());
+        let hands: Vec<Hand> = (1..threads).map_while(hand).collect();
+        let exchange = match hands.len() + 1 == threads {
+            true => exchange,
+            // Nobody waits for threads that were not started: without a batch, the others do not use it.
+            false => Arc::new(Exchange::new(1, partitions, awake)),
+        };
+        Self { hands, exchange, awake, windows: PERIOD, events: vec![0; partitions], pace: (!always).then(Pace::new) }
     }
 
-    /// Runs a window of all partitions.
-    pub(super) fn run(&mut self, all: &mut Vec<Movable>, layout: &Arc<Layout>, network: &Arc<Network>, task: Task) {
-        let Some(pace) = &self.pace else { return self.share(all, layout, network, task) };
+    /// Windows that can run in a batch now, in which threads wait awake for each other.
+    pub(super) fn windows_together(&self) -> u32 {
+        let all = self.exchange.threads() == self.hands.len() + 1;
+        let most =
+            self.pace.as_ref().map_or(u32::MAX, |pace| if self.awake.is_zero() { 1 } else { pace.windows_together() });
+        if all { most.min(self.windows) } else { 1 }
+    }
+
+    /// Runs windows of all partitions.
+    pub(super) fn run(&mut self, all: &mut Vec<Movable>, layout: &Arc<Layout>, network: &Arc<Network>, batch: Batch) {
+        let Some(pace) = &self.pace else { return self.share(all, layout, network, batch) };
         let (begin, before) = (Instant::now(), events(all));
         if pace.shares() {
-            self.share(all, layout, network, task);
+            self.share(all, layout, network, batch);
         } else {
-            run_all(all, Plan { layout, network }, task);
+            run_all(all, Plan { layout, network }, batch.task);
         }
         if let Some(pace) = &mut self.pace {
-            pace.note(begin.elapsed(), events(all) - before);
+            pace.note(begin.elapsed(), events(all) - before, batch.windows);
         }
     }
 
-    fn share(&mut self, all: &mut Vec<Movable>, layout: &Arc<Layout>, network: &Arc<Network>, task: Task) {
+    fn share(&mut self, all: &mut Vec<Movable>, layout: &Arc<Layout>, network: &Arc<Network>, batch: Batch) {
+        self.exchange.reset();
         for hand in self.hands.iter_mut().rev() {
-            let empty = || Load { partitions: Vec::new(), layout: layout.clone(), network: network.clone(), task };
+            let empty =
+                || Load { partitions: Vec::new(), first: 0, layout: layout.clone(), network: network.clone(), batch };
             let mut load = hand.load.take().unwrap_or_else(empty);
             load.partitions.extend(all.drain(hand.first..));
-            load.task = task;
+            (load.first, load.batch) = (hand.first, batch);
             hand.order(load);
         }
-        run_all(all, Plan { layout, network }, task);
+        run_batch(all, 0, Plan { layout, network }, batch, (&self.exchange, 0));
         for hand in &mut self.hands {
             let mut load = hand.take_back(self.awake);
             all.append(&mut load.partitions);
             hand.load = Some(load);
         }
-        self.windows -= 1;
+        self.windows -= batch.windows;
         if self.windows == 0 {
             self.windows = PERIOD;
             self.share_out(all);
@@ -152,11 +215,11 @@ fn shares(costs: &[u64], threads: usize) -> Vec<usize> {
 
 impl Hand {
     /// `None` if the system starts no further thread.
-    fn new(number: usize, first: usize, awake: Duration) -> Option<Self> {
+    fn new(number: usize, first: usize, awake: Duration, exchange: Arc<Exchange>) -> Option<Self> {
         let desk = Arc::new(Desk::new());
         let thread = Builder::new().name(format!("incast-{number}"));
         let own = desk.clone();
-        let thread = thread.spawn(move || work(&own, awake)).ok()?;
+        let thread = thread.spawn(move || work(&own, awake, (&exchange, number))).ok()?;
         Some(Self { desk, thread: Some(thread), load: None, first })
     }
 
@@ -197,13 +260,14 @@ impl Drop for Leaving<'_> {
     }
 }
 
-fn work(desk: &Desk<Load>, awake: Duration) -> Duration {
+/// `number`: of the thread.
+fn work(desk: &Desk<Load>, awake: Duration, (exchange, number): (&Exchange, usize)) -> Duration {
     let _leaving = Leaving(desk);
     // Miri lacks this clock.
     let cpu = (!cfg!(miri)).then(ThreadTime::now);
     while let Some(mut load) = desk.next(awake) {
-        let Load { partitions, layout, network, task } = &mut load;
-        run_all(partitions, Plan { layout, network }, *task);
+        let Load { partitions, first, layout, network, batch } = &mut load;
+        run_batch(partitions, *first, Plan { layout, network }, *batch, (exchange, number));
         desk.done(load);
     }
     cpu.map_or(Duration::ZERO, |cpu| cpu.elapsed())
@@ -245,7 +309,7 @@ mod tests {
         let task = Task { run: 0, ahead: None, end: 0, without_hosts: false, wakes: false };
         let (layout, network) = (bench.nodes.layout.clone(), bench.nodes.network.clone());
         let mut hand = Hand { desk, thread: Some(thread), load: None, first: 0 };
-        hand.order(Load { partitions: Vec::new(), layout, network, task });
+        hand.order(Load { partitions: Vec::new(), first: 0, layout, network, batch: Batch { task, windows: 1 } });
         let take = || drop(hand.take_back(Duration::ZERO));
         let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(take)).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"the message"));

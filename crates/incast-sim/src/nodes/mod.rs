@@ -6,6 +6,7 @@
 //! Here times (`u64`) are in ps, with [`u64::MAX`] for none or never; sizes are in bytes, rates in bit/s.
 
 mod actions;
+mod batch;
 #[cfg(test)]
 mod bench;
 mod blocking;
@@ -16,6 +17,7 @@ mod crew;
 mod cut;
 mod desk;
 mod ends;
+mod exchange;
 mod faults;
 mod guards;
 mod host;
@@ -48,6 +50,7 @@ use incast_model::fabric::NodeId;
 use crate::kernel::{Event, FlowId};
 use crate::plan::Network;
 use actions::Actions;
+use batch::Batches;
 use books::Books;
 pub use cut::Cut;
 use in_order::Queue;
@@ -68,6 +71,7 @@ pub(crate) struct Nodes {
     books: Books,
     series: Series,
     actions: Actions,
+    batches: Batches,
     /// First flow not known to complete in this window or before.
     completing: FlowId,
     /// Last flow found to outlast a window, so that the run goes on.
@@ -90,6 +94,7 @@ impl Nodes {
             run: kind_of(&network, guarded),
             series: Series::new(&network.measure),
             actions: Actions::new(&network),
+            batches: Batches::new(&network),
             books: Books::new(&network),
             completing: FlowId(0),
             blocking: FlowId::NONE,

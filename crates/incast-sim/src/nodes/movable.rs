@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::mail::Bag;
 use super::out::RunProgress;
-use super::partition::{Partition, Task};
+use super::partition::{Part, Partition, Task};
 use super::plan::{Layout, Plan};
 
 /// A partition after a window.
@@ -31,6 +31,8 @@ pub(super) struct Movable {
     pub(super) mail: Vec<Bag>,
     /// For other partitions.
     pub(super) posted: Vec<(u32, Bag)>,
+    /// Packets in the network after each window of the last batch: made here less those that ended here.
+    pub(super) live: Vec<i64>,
 }
 
 impl Deref for Movable {
@@ -52,7 +54,7 @@ impl DerefMut for Movable {
 
 impl Movable {
     pub(super) fn new(partition: Partition) -> Self {
-        Self { partition: Box::new(partition), brief: None, mail: Vec::new(), posted: Vec::new() }
+        Self { partition: Box::new(partition), brief: None, mail: Vec::new(), posted: Vec::new(), live: Vec::new() }
     }
 
     pub(super) fn into_inner(self) -> Partition {
@@ -63,6 +65,38 @@ impl Movable {
         self.open_mail(plan.layout, task.run);
         self.partition.run_window(plan, task);
         self.post();
+        self.note_brief();
+    }
+
+    /// First part of a window of a batch.
+    pub(super) fn run_border(&mut self, plan: Plan<'_>, task: Task) {
+        self.open_mail(plan.layout, task.run);
+        if let Some(ahead) = task.ahead {
+            self.partition.enter(ahead);
+        }
+        self.partition.run_part(plan, task, Part::Border);
+        self.post();
+    }
+
+    /// Last part of a window of a batch.
+    pub(super) fn run_inner(&mut self, plan: Plan<'_>, task: Task) {
+        self.partition.run_part(plan, task, Part::Inner);
+        debug_assert!(self.partition.out.post.is_empty(), "inner nodes have no links to other partitions");
+        self.live.push(self.partition.out.progress.live);
+        self.note_brief();
+    }
+
+    /// Runs a window. Returns the events of nodes at the border, and of all.
+    pub(super) fn run_parts(&mut self, plan: Plan<'_>, task: Task) -> (u64, u64) {
+        let before = self.events();
+        self.run_border(plan, task);
+        let border = self.partition.out.counts.events - before;
+        self.partition.run_part(plan, task, Part::Inner);
+        self.note_brief();
+        (border, self.events() - before)
+    }
+
+    fn note_brief(&mut self) {
         let out = &self.partition.out;
         self.brief = Some(Brief {
             events: out.counts.events,

@@ -214,7 +214,7 @@ impl Out {
     #[inline(always)]
     pub(super) fn send<const RUN: u8>(
         &mut self,
-        (all, port): (Plan<'_>, PortId),
+        all: Plan<'_>,
         (plan, woken): (&PortPlan, &mut Woken),
         seen: u64,
         packet: &Packet,
@@ -228,7 +228,7 @@ impl Out {
             // A port to another partition wakes nobody here.
             if time >= woken.until() {
                 if plan.far.is_away() {
-                    return self.send_away::<RUN>(all, (time, port, plan), packet, stamp);
+                    return self.send_away::<RUN>(all.layout.records, (time, plan), packet, stamp);
                 }
                 *woken = self.calendar.wake_for_packet(plan.peer, time);
             }
@@ -242,15 +242,13 @@ impl Out {
     #[inline(never)]
     fn send_away<const RUN: u8>(
         &mut self,
-        all: Plan<'_>,
-        (time, port, plan): (u64, PortId, &PortPlan),
+        stride: usize,
+        (time, plan): (u64, &PortPlan),
         packet: &Packet,
         stamp: Stamp,
     ) {
-        let to = all.layout.spots[all.network.fabric.neighbour(port)].partition;
-        let stride = all.layout.records;
         let mail = Mail::new::<RUN>(time, plan, packet, stamp, (&mut self.carried, stride));
-        self.post.put::<RUN>(to, mail, (&mut self.carried, stride));
+        self.post.put::<RUN>(plan.partition, mail, (&mut self.carried, stride));
     }
 
     /// True if the thread between windows has something to do: records, ends of flows, isolated flows.

@@ -36,7 +36,7 @@ impl Nodes {
         let recorder = self.books.recorder;
         let counts = Counts { peak_packets: self.books.peak_packets, ..self.partitions.counts() };
         let fingerprint = self.partitions.fingerprint();
-        let (busiest, (count, others_cpu)) = (self.partitions.busiest(), self.partitions.end_threads());
+        let (sequential, (count, others_cpu)) = (self.partitions.sequential(), self.partitions.end_threads());
         let histograms = self.partitions.into_switches().flat_map(|switch| {
             let ports = switch.ports.into_iter().map(|port| port.number);
             ports.zip(switch.lengths.close(now.0)).map(|(port, time_in_bin)| QueueHistogram { port, time_in_bin })
@@ -65,7 +65,7 @@ impl Nodes {
             hypervisors,
             histograms,
             fingerprint,
-            threads: Threads { count, others_cpu, busiest },
+            threads: Threads { count, others_cpu, sequential },
         }
     }
 

@@ -40,6 +40,17 @@ pub(super) struct Partition {
     pub(super) out: Out,
     /// With work in the current window.
     pub(super) awake: Vec<Member>,
+    /// First member without a link to another partition.
+    inner: Member,
+}
+
+/// Members of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    All,
+    /// With a link to another partition.
+    Border,
+    Inner,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +70,9 @@ impl Partition {
         let fabric = &plan.network.fabric;
         let (mut places, mut switches, mut hosts) = (IdVec::new(), Vec::new(), Vec::new());
         let here = plan.layout.spots.numbered().filter(|(_, spot)| spot.partition == own);
-        let nodes: IdVec<Member, NodeId> = here.map(|(node, _)| node).collect();
+        let mut here: Vec<(Member, NodeId)> = here.map(|(node, spot)| (spot.member, node)).collect();
+        here.sort_unstable();
+        let nodes: IdVec<Member, NodeId> = here.into_iter().map(|(_, node)| node).collect();
         for &node in &nodes {
             if fabric.node(node).kind == NodeKind::Switch {
                 places.push(Place::Switch(switches.len() as u32));
@@ -74,7 +87,8 @@ impl Partition {
         for host in hosts.iter().filter(|host| host.flows.has_starts()) {
             out.calendar.wake(plan.layout.spots[host.node()].member, 0);
         }
-        Self { nodes, places, switches, hosts, out, awake: Vec::new() }
+        let inner = nodes.iter().position(|&node| !plan.layout.is_at_border(fabric, node)).unwrap_or(nodes.len());
+        Self { nodes, places, switches, hosts, out, awake: Vec::new(), inner: Member(inner as u32) }
     }
 
     pub(super) fn node(&self, member: Member) -> Node<'_> {
@@ -118,18 +132,25 @@ impl Partition {
         if task.without_hosts {
             return self.run_switches(plan, task);
         }
+        self.run_part(plan, task, Part::All);
+    }
+
+    /// Runs nodes of the window that was entered.
+    pub(super) fn run_part(&mut self, plan: Plan<'_>, task: Task, part: Part) {
         match task.run {
-            PLAIN => self.run_awake::<PLAIN>(plan, task),
-            TELEMETRY => self.run_awake::<TELEMETRY>(plan, task),
-            TRANSPORTS => self.run_awake::<TRANSPORTS>(plan, task),
-            _ => self.run_awake::<ANY>(plan, task),
+            PLAIN => self.run_awake::<PLAIN>(plan, task, part),
+            TELEMETRY => self.run_awake::<TELEMETRY>(plan, task, part),
+            TRANSPORTS => self.run_awake::<TRANSPORTS>(plan, task, part),
+            _ => self.run_awake::<ANY>(plan, task, part),
         }
     }
 
-    fn run_awake<const RUN: u8>(&mut self, plan: Plan<'_>, Task { end, wakes, .. }: Task) {
+    fn run_awake<const RUN: u8>(&mut self, plan: Plan<'_>, Task { end, wakes, .. }: Task, part: Part) {
         let never = if wakes { u64::MAX } else { 0 };
         let awake = std::mem::take(&mut self.awake);
-        for &member in &awake {
+        let inner = if part == Part::All { 0 } else { awake.partition_point(|&member| member < self.inner) };
+        let members = if part == Part::Border { &awake[..inner] } else { &awake[inner..] };
+        for &member in members {
             let next = self.run_one::<RUN>(plan, member, end);
             if next < never {
                 self.out.calendar.wake(member, next);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
-use super::crew::{Crew, run_all};
+use super::crew::{Batch, Crew, run_all};
 use super::guards::Guards;
 use super::host::{Host, Hosts};
 use super::mail::Bag;
@@ -37,20 +37,26 @@ pub(super) struct Partitions {
     tally: Option<Tally>,
 }
 
-/// Events of the busiest partition.
+/// Simulates, on one thread, how threads wait for each other if each partition has one, and each event takes the same time.
 #[derive(Debug, Default)]
 struct Tally {
-    before: Vec<u64>,
-    busiest: u64,
+    /// By partition: end of its last window, and of the part of it that others wait for, in events.
+    ends: Vec<u64>,
+    posts: Vec<u64>,
 }
 
 impl Tally {
-    /// After a window.
-    fn note(&mut self, all: &[Movable]) {
-        let events: Vec<u64> = all.iter().map(Movable::events).collect();
-        self.before.resize(events.len(), 0);
-        self.busiest += events.iter().zip(&self.before).map(|(now, before)| now - before).max().unwrap_or(0);
-        self.before = events;
+    /// `events`: of nodes at the border, and of all, by partition; `follows`: the window begins when the last one ends.
+    fn note(&mut self, events: &[(u64, u64)], follows: bool) {
+        let (end, post) = (self.longest(), self.posts.iter().copied().max().unwrap_or(0));
+        self.ends.resize(events.len(), 0);
+        let begins = self.ends.iter().map(|&own| if follows { own.max(post) } else { end });
+        let windows: Vec<_> = begins.zip(events).map(|(begin, (border, all))| (begin + border, begin + all)).collect();
+        (self.posts, self.ends) = windows.into_iter().unzip();
+    }
+
+    fn longest(&self) -> u64 {
+        self.ends.iter().copied().max().unwrap_or(0)
     }
 }
 
@@ -146,12 +152,12 @@ impl Partitions {
     /// Shares the partitions among threads: always, or if that is faster.
     pub(super) fn share(&mut self, threads: usize, always: bool) {
         self.crew = (threads > 1 && self.all.len() > 1).then(|| Crew::new(threads, self.all.len(), always));
-        self.tally = always.then(Tally::default);
+        self.tally = (always && self.crew.is_none()).then(Tally::default);
     }
 
-    /// Sum over windows; 0 unless the fabric is cut by hand.
-    pub(super) fn busiest(&self) -> u64 {
-        self.tally.as_ref().map_or(0, |tally| tally.busiest)
+    /// See [`crate::outcome::Threads::sequential`].
+    pub(super) fn sequential(&self) -> u64 {
+        self.tally.as_ref().map_or(0, Tally::longest)
     }
 
     /// Before the plan changes.
@@ -201,15 +207,34 @@ impl Partitions {
     pub(super) fn run(&mut self, layout: &Arc<Layout>, network: &Arc<Network>, task: Task) {
         let task = Task { ahead: self.ahead.take(), ..task };
         match &mut self.crew {
-            Some(crew) => crew.run(&mut self.all, layout, network, task),
-            None => run_all(&mut self.all, Plan { layout, network }, task),
-        }
-        if let Some(tally) = &mut self.tally {
-            tally.note(&self.all);
+            Some(crew) => crew.run(&mut self.all, layout, network, Batch { task, windows: 1 }),
+            None => match &mut self.tally {
+                Some(tally) if !task.without_hosts => {
+                    let plan = Plan { layout, network };
+                    let events: Vec<_> = self.all.iter_mut().map(|partition| partition.run_parts(plan, task)).collect();
+                    tally.note(&events, task.ahead == Some(0));
+                }
+                _ => run_all(&mut self.all, Plan { layout, network }, task),
+            },
         }
         if self.all.len() > 1 {
             self.hand_over();
         }
+    }
+
+    /// Windows that threads may run in a batch now: 1 without threads.
+    pub(super) fn windows_together(&self) -> u32 {
+        self.crew.as_ref().map_or(1, Crew::windows_together)
+    }
+
+    /// Runs windows, the first up to `task.end`. Returns the largest number of packets after one of them.
+    pub(super) fn run_batch(&mut self, layout: &Arc<Layout>, network: &Arc<Network>, task: Task, windows: u32) -> u64 {
+        let task = Task { ahead: self.ahead.take(), ..task };
+        let crew = self.crew.as_mut().expect("only threads run batches");
+        crew.run(&mut self.all, layout, network, Batch { task, windows });
+        self.hand_over();
+        let live = |window: usize| self.all.iter().map(|partition| partition.live[window]).sum::<i64>();
+        (0..windows as usize).map(live).max().unwrap_or(0) as u64
     }
 
     /// Passes packets between partitions, after steps of single nodes.

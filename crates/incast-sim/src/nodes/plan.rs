@@ -1,6 +1,6 @@
 //! Data that a run does not change.
 
-use incast_model::fabric::{HostId, NodeId, NodeKind, PortId};
+use incast_model::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use incast_model::flow::MAX_TIME;
 
 use super::cut::Cut;
@@ -27,7 +27,7 @@ const _: () = assert!(MAX_TIME.0 + MAX_CROSSING < 1 << (u64::BITS - LINK_BITS), 
 pub(super) struct PortPlan {
     pub(super) delay: u64,
     /// 0 if not an integer, or if gaps follow packets.
-    pub(super) ps_per_byte: u64,
+    pub(super) ps_per_byte: u32,
     pub(super) peer: Member,
     pub(super) peer_port: LocalPort,
     /// As [`crate::plan::Port::cut`].
@@ -35,6 +35,8 @@ pub(super) struct PortPlan {
     /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,
     pub(super) far: Far,
+    /// Of the far end.
+    pub(super) partition: u32,
     /// Wire, and its number among those that end at the same node.
     pub(super) line: Line,
     pub(super) place: u16,
@@ -47,6 +49,7 @@ impl PortPlan {
     pub(super) const NONE: Self = Self {
         delay: 0,
         ps_per_byte: 0,
+        partition: 0,
         peer: Member(0),
         peer_port: LocalPort(0),
         cut: 0,
@@ -133,7 +136,7 @@ impl Layout {
         let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
         let order = &network.order;
         let cut = if order.uncut.is_some() { Cut::Whole } else { cut };
-        let spots = spots(&cut.partitions(fabric));
+        let spots = spots(fabric, &cut.partitions(fabric));
         let first = |node| fabric.ports_of(node).next().expect("a node of a connected graph has a port");
         let underrun = network.config.switch.underrun;
         let mut ports: IdVec<PortId, PortPlan> = network
@@ -145,7 +148,7 @@ impl Layout {
                 let rate = fabric.rate(port);
                 let speeds_up = !underrun && fabric.ports_of(peer).any(|next| fabric.rate(next) > rate);
                 let gapless = network.config.packets.gap.0 == 0;
-                let ps_per_byte = if gapless { state.ps_per_byte.into() } else { 0 };
+                let ps_per_byte = if gapless { state.ps_per_byte } else { 0 };
                 let (delay, cut) = (state.delay, state.cut);
                 let away = spots[peer].partition != spots[fabric.port(port).node].partition;
                 let far = match (fabric.node(peer).kind, away) {
@@ -154,8 +157,19 @@ impl Layout {
                     (NodeKind::Switch, true) => Far::SwitchAway,
                     (NodeKind::Host, true) => Far::HostAway,
                 };
-                let peer = spots[peer].member;
-                PortPlan { delay, ps_per_byte, peer, peer_port, cut, speeds_up, far, line: Line(0), place: 0 }
+                let Spot { partition, member: peer } = spots[peer];
+                PortPlan {
+                    delay,
+                    ps_per_byte,
+                    partition,
+                    peer,
+                    peer_port,
+                    cut,
+                    speeds_up,
+                    far,
+                    line: Line(0),
+                    place: 0,
+                }
             })
             .collect();
         let partitions = spots.iter().map(|spot| spot.partition + 1).max().unwrap_or(1);
@@ -208,19 +222,29 @@ impl Layout {
     }
 }
 
-/// `partitions`: by node.
-fn spots(partitions: &IdVec<NodeId, u32>) -> IdVec<NodeId, Spot> {
-    let mut members = Vec::new();
-    let spot = |&partition: &u32| {
-        members.resize(members.len().max(partition as usize + 1), 0);
-        let member = Member(members[partition as usize]);
-        members[partition as usize] += 1;
-        Spot { partition, member }
-    };
-    partitions.iter().map(spot).collect()
+/// `partitions`: by node. The first members of a partition are those with links to others.
+fn spots(fabric: &Fabric, partitions: &IdVec<NodeId, u32>) -> IdVec<NodeId, Spot> {
+    let mut members = vec![0; partitions.iter().max().map_or(0, |&last| last as usize + 1)];
+    let mut spots: IdVec<NodeId, Spot> =
+        partitions.iter().map(|&partition| Spot { partition, member: Member(0) }).collect();
+    for border in [true, false] {
+        for (node, &partition) in partitions.numbered() {
+            let away = |port| partitions[fabric.neighbour(port)] != partition;
+            if fabric.ports_of(node).any(away) == border {
+                spots[node].member = Member(members[partition as usize]);
+                members[partition as usize] += 1;
+            }
+        }
+    }
+    spots
 }
 
 impl Layout {
+    /// True if the node has a link to another partition.
+    pub(super) fn is_at_border(&self, fabric: &Fabric, node: NodeId) -> bool {
+        fabric.ports_of(node).any(|port| self.ports[port].far.is_away())
+    }
+
     /// `ports`: number of the node's ports.
     pub(super) fn lines(&self, node: NodeId, ports: usize) -> impl Iterator<Item = Line> + use<> {
         let first = self.first_inward[node].0;
@@ -285,7 +309,7 @@ impl<'a> Plan<'a> {
     #[inline(always)]
     pub(super) fn ends<const RUN: u8>(&self, port: PortId, plan: &PortPlan, now: u64, size: u64) -> (u64, u64) {
         if !has_extras(RUN) || RUN != NS3 && plan.ps_per_byte != 0 {
-            let sent = now + size * plan.ps_per_byte;
+            let sent = now + size * u64::from(plan.ps_per_byte);
             return (sent, sent);
         }
         self.uneven_ends(port, now, size)
@@ -317,7 +341,7 @@ impl<'a> Plan<'a> {
         if has_extras(RUN) || port.speeds_up || matches!(packet.kind, Kind::Pfc | Kind::Isolation) {
             return self.cut_through(number, packet, begin, sent);
         }
-        begin + u64::from(port.cut) * port.ps_per_byte
+        begin + u64::from(port.cut) * u64::from(port.ps_per_byte)
     }
 
     #[inline(never)]

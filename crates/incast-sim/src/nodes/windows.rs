@@ -67,11 +67,18 @@ impl Nodes {
                 return Halt::Horizon;
             }
             let still = end.saturating_sub(moved.moved) > limits.stall;
+            let (mut end, window) = (end, (begin, end));
             let halt = if self.layout.one_by_one || still || end > limits.horizon || self.may_end(end) {
                 self.event_by_event(&limits, end)
             } else {
                 let in_order = self.layout.hosts_in_order || self.books.gates.may_be_asked(end);
-                self.window(&limits, (begin, end), in_order)
+                match self.windows_of_batch(&limits, window, moved.moved) {
+                    1 => self.window(&limits, window, in_order),
+                    windows => {
+                        end = self.run_batch(window, windows);
+                        None
+                    }
+                }
             };
             self.note_peak();
             if let Some(halt) = halt.or_else(|| self.stops(&mut watch, end)) {

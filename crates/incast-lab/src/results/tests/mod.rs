@@ -130,7 +130,7 @@ fn outcome(setup: &ValidSetup) -> Outcome {
             RateSample { time: Time::us(2), flow: 0, rate: 6, window: 7, acked: 2 },
         ],
         isolations: Vec::new(),
-        threads: Threads { count: 1, others_cpu: Duration::ZERO, busiest: 0 },
+        threads: Threads { count: 1, others_cpu: Duration::ZERO, sequential: 0 },
         waits: Vec::new(),
         pairs: Vec::new(),
         pair_samples: Vec::new(),

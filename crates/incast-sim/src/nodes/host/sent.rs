@@ -149,6 +149,13 @@ impl SentFlows {
         }
     }
 
+    /// Payload that a flow has not sent once, at least. `None` if it has ended.
+    pub(in crate::nodes) fn unsent(&self, plan: Plan<'_>, own: SentId) -> Option<u64> {
+        let (Progress { finish, packets, .. }, sizes) = (&self.progress[own], &plan.network.config.packets);
+        let sent = packets * sizes.payload.0.max(sizes.mss.0);
+        finish.is_none().then(|| plan.network.flow(self.ids[own]).size.0.saturating_sub(sent))
+    }
+
     pub(super) fn under_way(&self) -> impl Iterator<Item = SentId> {
         self.progress.numbered().filter(|(_, one)| one.is_under_way()).map(|(own, _)| own)
     }

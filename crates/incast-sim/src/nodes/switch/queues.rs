@@ -185,7 +185,7 @@ impl<G: Hooks> Switch<G> {
             Some(Some(jitter)) => jitter.delayed(seen + state.plan.delay) - state.plan.delay,
             _ => seen,
         };
-        out.send::<RUN>((plan, state.number), (&state.plan, &mut state.woken), seen, packet, stamp);
+        out.send::<RUN>(plan, (&state.plan, &mut state.woken), seen, packet, stamp);
     }
 
     /// Telemetry, and the priority at the far end if tags change on the wire.

@@ -35,6 +35,6 @@ pub(crate) fn same(outcome: &Outcome, run: impl Fn(&dyn Fn(Simulation) -> Simula
 fn text(outcome: &Outcome, shorter: u64) -> String {
     let peak_packets = if shorter == 1 { outcome.counts.peak_packets } else { 0 };
     let counts = Counts { peak_packets, ..outcome.counts };
-    let threads = Threads { count: 1, others_cpu: Duration::ZERO, busiest: 0 };
+    let threads = Threads { count: 1, others_cpu: Duration::ZERO, sequential: 0 };
     format!("{:?}", Outcome { counts, threads, ..outcome.clone() })
 }
