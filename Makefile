@@ -54,7 +54,7 @@ sanitize: ## Run the tests of the preloaded library under AddressSanitizer
 miri: export PROPTEST_CASES = 4
 miri: export MIRIFLAGS = -Zmiri-disable-isolation
 miri: ## Run tests of the simulator's unsafe code and threads in Miri: needs nightly Rust with miri and rust-src
-	cargo +nightly miri test --locked -p incast-sim --lib -- kernel::event nodes::crew nodes::desk
+	cargo +nightly miri test --locked -p incast-sim --lib -- kernel::event nodes::crew nodes::desk nodes::exchange
 	cargo +nightly miri test --locked -p incast-sim --test simulation -- on_threads
 
 chaos: $(VENV)/.testable ## Disturb N runs, sweeps and studies at random (SEED=..., PLACE=folder), and check what they leave
