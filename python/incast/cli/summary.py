@@ -11,6 +11,7 @@ from incast._database import NameNotUtf8Error
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.live import simulated
+from incast.findings import findings
 from incast.findings.words import bound
 from incast.results import Results
 
@@ -69,7 +70,7 @@ def show(results: Results) -> None:
 def print_findings(results: Results) -> None:
     """Print what happened in a run."""
     try:
-        found = results.findings()[:FINDINGS]
+        found = findings(results, most=FINDINGS)
     except NameNotUtf8Error:
         print("\nfindings: not available for a folder with a name that is not valid UTF-8; rename the folder")
         return

@@ -66,5 +66,6 @@ def findings(results: Results, *, most: int = MOST) -> list[Finding]:
 def findings_of(source: Source, *, most: int = MOST) -> list[Finding]:
     """The most important findings of a scenario with all its schemes, at most `most`."""
     found = [finding for rule in RULES for finding in rule(source)]
-    found += one_seed(source, found)
-    return sorted(found, key=lambda each: -each.importance)[:most]
+    found = sorted(found, key=lambda each: -each.importance)[:most]
+    caveat = list(one_seed(source, found))
+    return sorted([*found[: most - len(caveat)], *caveat], key=lambda each: -each.importance)
