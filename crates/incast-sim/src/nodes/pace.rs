@@ -2,80 +2,129 @@
 
 use std::time::Duration;
 
-/// Windows of a trial of each way, with [`WARM`] (these and the next: our choice).
-const TRIAL: u32 = 16;
-
-/// Windows in which threads wake up.
+/// Windows of a part of a trial in which caches fill, and threads wake up (our choice).
 const WARM: u32 = 4;
 
-const SHORTEST: u32 = 128;
-const LONGEST: u32 = 4096;
+/// Windows that a part measures: so many, or fewer in this time (our choice).
+const MEASURED: u32 = 12;
+const FEWEST: u32 = 4;
+const ENOUGH: Duration = Duration::from_millis(2);
 
-/// A window with so many times the events of the trial's windows ends a cycle.
-const GROWTH: u64 = 4;
+/// Time between trials, as a multiple of a trial's (our choice).
+const BETWEEN: u32 = 64;
 
-/// Windows come in cycles, shorter ones at the beginning of a run and when events become more. A cycle begins with a trial of both
-/// ways.
+/// Several threads are hopeless if they take so many times as long as one, and not only to wake up (our choice).
+const HOPELESS: f64 = 4.0;
+const WAKING: Duration = Duration::from_millis(3);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Trial of one thread, then of several.
+    Alone,
+    Shared,
+    /// The faster way.
+    Chosen,
+}
+
+/// Time of windows, their events and number.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    time: Duration,
+    events: u64,
+    windows: u32,
+}
+
+impl Sum {
+    fn add(&mut self, other: Self) {
+        self.time += other.time;
+        self.events += other.events;
+        self.windows += other.windows;
+    }
+
+    /// Seconds of an event.
+    fn each(&self) -> f64 {
+        self.time.as_secs_f64() / self.events.max(1) as f64
+    }
+
+    fn is_enough(&self) -> bool {
+        self.windows >= MEASURED || self.windows >= FEWEST && self.time >= ENOUGH
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Windows so far in the cycle.
-    window: u32,
-    cycle: u32,
-    /// By all threads, and by one: time and events of the trial.
-    trials: [(Duration, u64); 2],
-    shared: bool,
-    /// Events of a window of the trial.
-    events: u64,
+    step: Step,
+    /// Of this step, and of its measured windows.
+    all: Sum,
+    measured: Sum,
+    /// Seconds of an event by one thread.
+    alone: f64,
+    /// Duration of the trial.
+    trial: Duration,
+    shares: bool,
 }
 
 impl Pace {
-    pub(super) const fn new() -> Self {
-        Self { window: 0, cycle: SHORTEST, trials: [(Duration::ZERO, 0); 2], shared: false, events: 0 }
+    pub(super) fn new() -> Self {
+        let none = Sum::default();
+        Self { step: Step::Alone, all: none, measured: none, alone: 0.0, trial: Duration::ZERO, shares: false }
     }
 
     /// True if threads share the next window.
     pub(super) const fn shares(&self) -> bool {
-        match self.window / TRIAL {
-            0 => true,
-            1 => false,
-            _ => self.shared,
+        match self.step {
+            Step::Alone => false,
+            Step::Shared => true,
+            Step::Chosen => self.shares,
         }
     }
 
-    /// Windows that may follow each other before the next one to be measured, or not to be measured; 1 by one thread.
+    /// Windows that may follow each other before the pace is measured; 1 by one thread.
     pub(super) const fn windows_together(&self) -> u32 {
-        if !self.shares() {
-            return 1;
-        }
-        match self.window {
-            0..WARM => WARM - self.window,
-            WARM..TRIAL => TRIAL - self.window,
-            _ => self.cycle - self.window,
+        match self.step {
+            Step::Chosen if self.shares => u32::MAX,
+            Step::Shared if self.all.windows < WARM => WARM - self.all.windows,
+            Step::Shared => FEWEST,
+            _ => 1,
         }
     }
 
     /// Time and events of the last windows.
     pub(super) fn note(&mut self, time: Duration, events: u64, windows: u32) {
-        let trial = self.window / TRIAL;
-        if trial < 2 && self.window % TRIAL >= WARM {
-            let (times, counts) = &mut self.trials[trial as usize];
-            *times += time;
-            *counts += events;
+        let last = Sum { time, events, windows };
+        let warm = self.all.windows < WARM;
+        self.all.add(last);
+        if self.step == Step::Chosen {
+            if self.all.time >= BETWEEN * self.trial || self.shares && self.is_hopeless(last) {
+                self.begin(Step::Alone);
+                self.trial = Duration::ZERO;
+            }
+            return;
         }
-        self.window += windows;
-        if self.window == 2 * TRIAL {
-            let [shared, alone] = self.trials.map(|(time, events)| time.as_secs_f64() / events.max(1) as f64);
-            self.shared = shared < alone;
-            let all: u64 = self.trials.iter().map(|(_, events)| events).sum();
-            self.events = all / u64::from(2 * (TRIAL - WARM));
-            self.trials = Default::default();
+        self.trial += time;
+        if !warm {
+            self.measured.add(last);
         }
-        if self.window > 2 * TRIAL && events > u64::from(windows) * GROWTH * self.events.max(1) {
-            (self.window, self.cycle) = (0, SHORTEST);
-        } else if self.window == self.cycle {
-            self.window = 0;
-            self.cycle = (2 * self.cycle).min(LONGEST);
+        let hopeless = self.step == Step::Shared && self.is_hopeless(self.all);
+        if !(hopeless || self.measured.is_enough()) {
+            return;
         }
+        if self.step == Step::Alone {
+            self.alone = self.measured.each();
+            self.begin(Step::Shared);
+        } else {
+            self.shares = !hopeless && self.measured.each() < self.alone;
+            self.begin(Step::Chosen);
+        }
+    }
+
+    fn begin(&mut self, step: Step) {
+        (self.step, self.all, self.measured) = (step, Sum::default(), Sum::default());
+    }
+
+    /// If threads shared these windows: the machine has other work.
+    fn is_hopeless(&self, sum: Sum) -> bool {
+        sum.time > WAKING && sum.each() > HOPELESS * self.alone
     }
 }
 
@@ -83,38 +132,47 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Windows of 100,000 that threads share, if an event takes so long by them and by one.
-    fn shared(times: [u64; 2]) -> usize {
+    /// Share of windows that threads share, if a window takes so many microseconds by them and by one.
+    fn shared(times: [u64; 2], windows: u32) -> f64 {
         let mut pace = Pace::new();
         let mut window = || {
             let shared = pace.shares();
-            pace.note(Duration::from_nanos(100 * times[usize::from(!shared)]), 100, 1);
+            pace.note(Duration::from_micros(times[usize::from(!shared)]), 100, 1);
             shared
         };
-        (0..100_000).filter(|_| window()).count()
+        f64::from((0..windows).filter(|_| window()).count() as u32) / f64::from(windows)
     }
 
     #[test]
-    fn the_faster_way_runs_all_windows_but_trials() {
-        // Cycles of 128, 256, 512, 1024 and 2048 windows, and 24 of 4096: a trial each way in each.
-        let trials = (5 + 24) * TRIAL as usize;
-        assert!((100_000 - shared([5, 9])).abs_diff(trials) <= TRIAL as usize);
-        assert!(shared([9, 5]).abs_diff(trials) <= TRIAL as usize);
+    fn the_faster_way_runs_nearly_all_windows() {
+        assert!(shared([5, 9], 100_000) > 0.98);
+        assert!(shared([9, 5], 100_000) < 0.02);
+        assert!(shared([300, 500], 10_000) > 0.98);
     }
 
     #[test]
-    fn more_events_are_a_reason_for_a_trial() {
+    fn a_hopeless_trial_ends_with_its_first_window() {
         let mut pace = Pace::new();
-        let mut trials = |events: u64, windows: u32| {
-            let mut window = |_| {
-                let trial = pace.window / TRIAL < 2;
-                pace.note(Duration::from_nanos(100), events, 1);
-                trial
-            };
-            (0..windows).filter(|&number| window(number)).count() as u32
-        };
-        assert_eq!(trials(100, 100), 2 * TRIAL);
-        assert_eq!(trials(400, 20), 0);
-        assert_eq!(trials(401, 100), 2 * TRIAL);
+        let mut trials = 0;
+        for _ in 0..100_000 {
+            let shared = pace.shares();
+            trials += u32::from(shared);
+            pace.note(if shared { Duration::from_millis(8) } else { Duration::from_micros(10) }, 100, 1);
+        }
+        // 1 s of one thread alone: a trial takes 8 ms, the next one comes 64 times as long after it.
+        assert_eq!(trials, 2);
+    }
+
+    #[test]
+    fn other_work_of_the_machine_ends_the_choice() {
+        let mut pace = Pace::new();
+        while pace.step != Step::Chosen {
+            pace.note(Duration::from_micros(if pace.shares() { 5 } else { 9 }), 100, 1);
+        }
+        assert!(pace.shares());
+        pace.note(Duration::from_micros(5 * 64), 6400, 64);
+        assert!(pace.shares());
+        pace.note(Duration::from_millis(30), 6400, 64);
+        assert_eq!(pace.step, Step::Alone);
     }
 }
