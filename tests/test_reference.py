@@ -14,6 +14,7 @@ from incast import _core
 
 sys.path.insert(0, str(ROOT / "tools"))
 import reference
+from program import Program
 
 CATALOGUE: dict[str, Any] = json.loads(_core.catalogue())
 
@@ -21,7 +22,7 @@ CATALOGUE: dict[str, Any] = json.loads(_core.catalogue())
 @pytest.fixture(scope="module")
 def made() -> dict[str, str]:
     """The pages as they would be written now."""
-    return reference.pages()
+    return reference.pages(Program(json.loads(_core.schema()), CATALOGUE))
 
 
 def test_pages_are_current(made: dict[str, str]) -> None:

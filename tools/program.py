@@ -1,12 +1,10 @@
-"""Descriptions from the Rust types of this checkout.
-
-The example `describe` of `incast-lab` prints them, so nobody has to build the extension for it.
-"""
+"""Descriptions from the Rust types of this checkout."""
 
 from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +14,18 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "cargo build --quiet --locked --workspace --example describe --message-format=json"
 
 
+@dataclass(frozen=True)
 class Program:
     """The program: the JSON schema of scenario files, and its catalogue of what a scenario can name."""
 
-    def __init__(self) -> None:
-        """Build and run it."""
+    schema: Json
+    catalogue: Json
+
+    @classmethod
+    def of_checkout(cls) -> Program:
+        """From the example `describe` of `incast-lab`, so nobody has to build the extension for it."""
         built = subprocess.run(COMMAND.split(), cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", check=True)
         messages = (json.loads(line) for line in built.stdout.splitlines())
         (path,) = (each["executable"] for each in messages if each.get("executable"))
         said = json.loads(subprocess.check_output([path], cwd=ROOT, encoding="utf-8"))
-        self.schema: Json = said["schema"]
-        self.catalogue: Json = said["catalogue"]
+        return cls(**said)

@@ -29,9 +29,8 @@ SIMULATORS = (
 )
 
 
-def pages() -> dict[str, str]:
+def pages(program: Program) -> dict[str, str]:
     """Every page by its name in the folder."""
-    program = Program()
     book = Book(program.schema)
     made = {
         "README.md": index(),
@@ -434,7 +433,7 @@ def meaning(column: Json) -> str:
 
 def main() -> None:
     """Write the pages."""
-    made = pages()
+    made = pages(Program.of_checkout())
     for old in set(FOLDER.rglob("*.md")) - {FOLDER / name for name in made}:
         old.unlink()
     for name, text in made.items():

@@ -287,7 +287,7 @@ def docstring(text: str | None, indent: str, arguments: dict[str, str] | None = 
 
 def main() -> None:
     """Write the file."""
-    TARGET.write_text(generate(Program().schema), encoding="utf-8")
+    TARGET.write_text(generate(Program.of_checkout().schema), encoding="utf-8")
 
 
 if __name__ == "__main__":
