@@ -12,6 +12,8 @@ const ENOUGH: Duration = Duration::from_millis(2);
 
 /// Time between trials, as a multiple of a trial's (our choice).
 const BETWEEN: u32 = 64;
+/// Time on one thread after windows in which several were hopeless, as a multiple of these windows (our choice).
+const AFTER: u32 = 16;
 
 /// Several threads are hopeless if they take so many times as long as one, and not only to wake up (our choice).
 const HOPELESS: f64 = 4.0;
@@ -59,15 +61,24 @@ pub(super) struct Pace {
     measured: Sum,
     /// Seconds of an event by one thread.
     alone: f64,
-    /// Duration of the trial.
+    /// Duration of the trial so far, and of this choice at least.
     trial: Duration,
+    choice: Duration,
     shares: bool,
 }
 
 impl Pace {
     pub(super) fn new() -> Self {
         let none = Sum::default();
-        Self { step: Step::Alone, all: none, measured: none, alone: 0.0, trial: Duration::ZERO, shares: false }
+        Self {
+            step: Step::Alone,
+            all: none,
+            measured: none,
+            alone: 0.0,
+            trial: Duration::ZERO,
+            choice: Duration::ZERO,
+            shares: false,
+        }
     }
 
     /// True if threads share the next window.
@@ -95,7 +106,9 @@ impl Pace {
         let warm = self.all.windows < WARM;
         self.all.add(last);
         if self.step == Step::Chosen {
-            if self.all.time >= BETWEEN * self.trial || self.shares && self.is_hopeless(last) {
+            if self.shares && self.is_hopeless(last) {
+                self.choose(false, AFTER * time);
+            } else if self.all.time >= self.choice {
                 self.begin(Step::Alone);
                 self.trial = Duration::ZERO;
             }
@@ -113,9 +126,13 @@ impl Pace {
             self.alone = self.measured.each();
             self.begin(Step::Shared);
         } else {
-            self.shares = !hopeless && self.measured.each() < self.alone;
-            self.begin(Step::Chosen);
+            self.choose(!hopeless && self.measured.each() < self.alone, BETWEEN * self.trial);
         }
+    }
+
+    fn choose(&mut self, shares: bool, time: Duration) {
+        (self.shares, self.choice) = (shares, time);
+        self.begin(Step::Chosen);
     }
 
     fn begin(&mut self, step: Step) {
@@ -173,6 +190,11 @@ mod tests {
         pace.note(Duration::from_micros(5 * 64), 6400, 64);
         assert!(pace.shares());
         pace.note(Duration::from_millis(30), 6400, 64);
+        assert!(!pace.shares());
+        // One thread runs for 16 times as long, then comes a trial.
+        pace.note(Duration::from_millis(479), 100, 1);
+        assert_eq!(pace.step, Step::Chosen);
+        pace.note(Duration::from_millis(1), 100, 1);
         assert_eq!(pace.step, Step::Alone);
     }
 }
