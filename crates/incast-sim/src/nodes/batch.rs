@@ -1,4 +1,4 @@
-//! Batches: windows that threads run one after the other, without decisions between them.
+//! Batches: windows that run one after the other, without decisions between them.
 
 use incast_model::flow::Flow;
 
@@ -37,7 +37,10 @@ impl Batches {
         let gates = !flows.rounds.is_empty() || !(flows.gates.is_empty() || order.gates_are_local);
         let last = network.flow_ids().max_by_key(|&flow| network.flow(flow).start);
         Self {
-            possible: !gates && network.switches.isolation.is_none() && network.faults.is_none(),
+            possible: !gates
+                && !order.hosts_in_order
+                && network.switches.isolation.is_none()
+                && network.faults.is_none(),
             lasting: last.unwrap_or(FlowId::NONE),
             until_search: 0,
             windows: 1,

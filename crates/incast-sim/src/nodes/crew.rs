@@ -12,6 +12,7 @@ use cpu_time::ThreadTime;
 
 use super::desk::Desk;
 use super::exchange::Exchange;
+use super::mail::Bag;
 use super::movable::Movable;
 use super::pace::Pace;
 use super::partition::Task;
@@ -67,8 +68,48 @@ pub(super) struct Crew {
     pace: Option<Pace>,
 }
 
-pub(super) fn run_all(partitions: &mut [Movable], plan: Plan<'_>, task: Task) {
-    partitions.iter_mut().for_each(|partition| partition.run_window(plan, task));
+/// Runs windows on one thread.
+pub(super) fn run_all(partitions: &mut [Movable], plan: Plan<'_>, Batch { mut task, windows }: Batch) {
+    if windows == 1 {
+        return partitions.iter_mut().for_each(|partition| partition.run_window(plan, task));
+    }
+    partitions.iter_mut().for_each(|partition| partition.live.clear());
+    let last = task.end + u64::from(windows - 1) * plan.layout.window.max(1);
+    loop {
+        for partition in &mut *partitions {
+            partition.run_window(plan, task);
+            partition.live.push(partition.progress().live);
+        }
+        hand_over(partitions);
+        let Some(ahead) = ahead(partitions) else { return };
+        let end = partitions[0].out.calendar.window(ahead).1;
+        if end > last {
+            return;
+        }
+        (task.ahead, task.end) = (Some(ahead), end);
+    }
+}
+
+/// Windows to pass over before the next one with work.
+pub(super) fn ahead(partitions: &[Movable]) -> Option<u64> {
+    let calendar = &partitions[0].out.calendar;
+    let mail = partitions.iter().flat_map(|partition| &partition.mail).map(Bag::first).min();
+    let mail = mail.map(|time| calendar.ahead_of_packet(time));
+    mail.into_iter().chain(partitions.iter().filter_map(Movable::ahead)).min()
+}
+
+/// Passes the bags of a window to their partitions.
+pub(super) fn hand_over(partitions: &mut [Movable]) {
+    if partitions.len() == 1 {
+        return;
+    }
+    for from in 0..partitions.len() {
+        let mut posted = std::mem::take(&mut partitions[from].posted);
+        for (to, bag) in posted.drain(..) {
+            partitions[to as usize].mail.push(bag);
+        }
+        partitions[from].posted = posted;
+    }
 }
 
 /// Runs the partitions of a thread, which has this number; `first`: number of the first partition.
@@ -80,7 +121,7 @@ fn run_batch(
     (exchange, thread): (&Exchange, usize),
 ) {
     if windows == 1 {
-        return run_all(partitions, plan, task);
+        return run_all(partitions, plan, Batch { task, windows });
     }
     let _notice = exchange.notice();
     partitions.iter_mut().for_each(|partition| partition.live.clear());
@@ -139,7 +180,7 @@ impl Crew {
         if pace.shares() {
             self.share(all, layout, network, batch);
         } else {
-            run_all(all, Plan { layout, network }, batch.task);
+            run_all(all, Plan { layout, network }, batch);
         }
         if let Some(pace) = &mut self.pace {
             pace.note(begin.elapsed(), events(all) - before, batch.windows);

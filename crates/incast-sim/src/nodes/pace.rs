@@ -90,13 +90,12 @@ impl Pace {
         }
     }
 
-    /// Windows that may follow each other before the pace is measured; 1 by one thread.
+    /// Windows that may follow each other before the pace is measured.
     pub(super) const fn windows_together(&self) -> u32 {
         match self.step {
-            Step::Chosen if self.shares => u32::MAX,
-            Step::Shared if self.all.windows < WARM => WARM - self.all.windows,
-            Step::Shared => FEWEST,
-            _ => 1,
+            Step::Chosen => u32::MAX,
+            _ if self.all.windows < WARM => WARM - self.all.windows,
+            _ => FEWEST,
         }
     }
 

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
-use super::crew::{Batch, Crew, run_all};
+use super::crew::{Batch, Crew, ahead, hand_over, run_all};
 use super::guards::Guards;
 use super::host::{Host, Hosts};
-use super::mail::Bag;
 use super::movable::Movable;
 use super::out::{Out, RunProgress};
 use super::partition::{Node, NodeMut, Partition, Place, Task};
@@ -174,11 +173,8 @@ impl Partitions {
 
     /// Next window with work: begin and end.
     pub(super) fn advance(&mut self) -> Option<(u64, u64)> {
-        let calendar = &self.all[0].out.calendar;
-        let mail = self.all.iter().flat_map(|partition| &partition.mail).map(Bag::first).min();
-        let mail = mail.map(|time| calendar.ahead_of_packet(time));
-        self.ahead = Some(mail.into_iter().chain(self.all.iter().filter_map(Movable::ahead)).min()?);
-        Some(calendar.window(self.ahead?))
+        self.ahead = Some(ahead(&self.all)?);
+        Some(self.all[0].out.calendar.window(self.ahead?))
     }
 
     /// Opens all mail and enters the next window, for what looks at nodes and wires between windows.
@@ -214,45 +210,38 @@ impl Partitions {
                     let events: Vec<_> = self.all.iter_mut().map(|partition| partition.run_parts(plan, task)).collect();
                     tally.note(&events, task.ahead == Some(0));
                 }
-                _ => run_all(&mut self.all, Plan { layout, network }, task),
+                _ => run_all(&mut self.all, Plan { layout, network }, Batch { task, windows: 1 }),
             },
         }
-        if self.all.len() > 1 {
-            self.hand_over();
-        }
+        hand_over(&mut self.all);
     }
 
-    /// Windows that threads may run in a batch now: 1 without threads.
+    /// Windows that may run in a batch now.
     pub(super) fn windows_together(&self) -> u32 {
-        self.crew.as_ref().map_or(1, Crew::windows_together)
+        let whole = if self.tally.is_none() { u32::MAX } else { 1 };
+        self.crew.as_ref().map_or(whole, Crew::windows_together)
     }
 
     /// Runs windows, the first up to `task.end`. Returns the largest number of packets after one of them.
     pub(super) fn run_batch(&mut self, layout: &Arc<Layout>, network: &Arc<Network>, task: Task, windows: u32) -> u64 {
         let task = Task { ahead: self.ahead.take(), ..task };
-        let crew = self.crew.as_mut().expect("only threads run batches");
-        crew.run(&mut self.all, layout, network, Batch { task, windows });
-        self.hand_over();
+        let batch = Batch { task, windows };
+        match &mut self.crew {
+            Some(crew) => crew.run(&mut self.all, layout, network, batch),
+            None => run_all(&mut self.all, Plan { layout, network }, batch),
+        }
+        hand_over(&mut self.all);
+        // Windows without work are left out.
         let live = |window: usize| self.all.iter().map(|partition| partition.live[window]).sum::<i64>();
-        (0..windows as usize).map(live).max().unwrap_or(0) as u64
+        (0..self.all[0].live.len()).map(live).max().unwrap_or(0) as u64
     }
 
     /// Passes packets between partitions, after steps of single nodes.
     pub(super) fn deliver(&mut self, layout: &Layout, run: u8) {
         if self.all.len() > 1 {
             self.all.iter_mut().for_each(Movable::post);
-            self.hand_over();
+            hand_over(&mut self.all);
             self.all.iter_mut().for_each(|partition| partition.open_mail(layout, run));
-        }
-    }
-
-    fn hand_over(&mut self) {
-        for from in 0..self.all.len() {
-            let mut posted = std::mem::take(&mut self.all[from].posted);
-            for (to, bag) in posted.drain(..) {
-                self.all[to as usize].mail.push(bag);
-            }
-            self.all[from].posted = posted;
         }
     }
 

@@ -25,6 +25,7 @@ pub(super) struct Watch<'a> {
     observe: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
     /// Events at the next call of the observer.
     next_call: u64,
+    /// Windows since then.
     windows: u64,
 }
 
@@ -76,6 +77,7 @@ impl Nodes {
                     1 => self.window(&limits, window, in_order),
                     windows => {
                         end = self.run_batch(window, windows);
+                        watch.windows += u64::from(windows) - 1;
                         None
                     }
                 }
@@ -253,9 +255,10 @@ impl Nodes {
     pub(super) fn stops(&mut self, watch: &mut Watch<'_>, now: u64) -> Option<Halt> {
         let events = self.partitions.events();
         watch.windows += 1;
-        if events < watch.next_call.min(watch.limits.events) && !watch.windows.is_multiple_of(WINDOWS) {
+        if events < watch.next_call.min(watch.limits.events) && watch.windows < WINDOWS {
             return None;
         }
+        watch.windows = 0;
         self.books.now = now;
         if events >= watch.limits.events {
             return Some(Halt::Budget);
