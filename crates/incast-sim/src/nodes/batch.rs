@@ -13,6 +13,8 @@ use crate::progress::Limits;
 /// So many events take some milliseconds, after which a user sees progress and can interrupt (our choice).
 const EVENTS: u64 = 1 << 17;
 const MOST_WINDOWS: u64 = 64;
+/// If traffic begins within a batch: packets of 1 kB on all links (our choice).
+const MOST_PACKETS: u128 = 1 << 20;
 
 /// Windows between two searches for a flow that ends late: so many, and one for each [`FLOWS`] of the run (our choice).
 const SEARCH: u32 = 64;
@@ -20,8 +22,8 @@ const FLOWS: u32 = 16;
 
 #[derive(Debug)]
 pub(super) struct Batches {
-    /// False if nodes may need the thread between windows after any window.
-    possible: bool,
+    /// Windows of a batch; 1 if nodes may need the thread between windows after any window.
+    most: u64,
     /// A flow that ends late: at first, the one that starts last.
     lasting: FlowId,
     /// Windows until a search may look for a later one.
@@ -36,11 +38,10 @@ impl Batches {
         let (flows, order) = (&network.flows, &network.order);
         let gates = !flows.rounds.is_empty() || !(flows.gates.is_empty() || order.gates_are_local);
         let last = network.flow_ids().max_by_key(|&flow| network.flow(flow).start);
+        let decides = gates || order.hosts_in_order || network.switches.isolation.is_some() || network.faults.is_some();
+        let most = (MOST_PACKETS / capacity(network).max(1)).clamp(1, MOST_WINDOWS.into()) as u64;
         Self {
-            possible: !gates
-                && !order.hosts_in_order
-                && network.switches.isolation.is_none()
-                && network.faults.is_none(),
+            most: if decides { 1 } else { most },
             lasting: last.unwrap_or(FlowId::NONE),
             until_search: 0,
             windows: 1,
@@ -49,12 +50,19 @@ impl Batches {
     }
 }
 
+/// Packets of 1 kB that all links together carry in a window.
+fn capacity(network: &Network) -> u128 {
+    let fabric = &network.fabric;
+    let rates: u128 = network.ports.ids().map(|port| u128::from(fabric.rate(port).0)).sum();
+    rates * u128::from(network.order.window) / 8_000_000_000_000_000
+}
+
 impl Nodes {
     /// Number of windows from `begin` on after which nothing is to be decided; 1 if unknown. `moved`: time of the last arrival
     /// or start.
     pub(super) fn windows_of_batch(&mut self, limits: &Limits, (begin, end): (u64, u64), moved: u64) -> u32 {
-        let most = u64::from(self.partitions.windows_together()).min(MOST_WINDOWS);
-        if most == 1 || !self.batches.possible || limits.events != u64::MAX {
+        let most = u64::from(self.partitions.windows_together()).min(self.batches.most);
+        if most == 1 || limits.events != u64::MAX {
             return 1;
         }
         let events = self.partitions.events();
@@ -109,6 +117,16 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use crate::nodes::bench::{Bench, flow};
+
+    #[test]
+    fn batches_have_a_limit_of_packets() {
+        // All links have 100 Gb/s: a packet in 80 ns.
+        let bench = Bench::host(0, &[flow(0, 1, 50)], |_| {});
+        let network = &bench.nodes.network;
+        let in_window = u128::from(network.order.window) * network.ports.len() as u128 / 80_000;
+        assert_eq!(super::capacity(network), in_window);
+        assert_eq!(bench.nodes.batches.most, super::MOST_WINDOWS);
+    }
 
     #[test]
     fn a_flow_does_not_end_before_its_unsent_bytes_are_sent() {
