@@ -37,12 +37,12 @@ test: $(VENV)/.testable ## Run the tests of Rust and Python: about 10 minutes on
 	$(NEXTEST) || failed=1; \
 	cargo test --doc --workspace --locked --quiet || failed=1; \
 	$(BIN)/python python/incast/memory/library.py || failed=1; \
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations=25 || failed=1; \
+	$(BIN)/python -m pytest -n $(JOBS) --durations=25 || failed=1; \
 	exit $$failed
 
 test-long: $(VENV)/.testable ## Run what takes long too: before a release, and after changes to what it names
 	$(BIN)/python python/incast/memory/library.py
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long
+	$(BIN)/python -m pytest -n $(JOBS) -m long
 	cargo test --release --locked -p incast-sim --test simulation -- snapshots fingerprints
 
 # The option is rustc's own but not promised yet, hence RUSTC_BOOTSTRAP. What leaks are tables that tests make for good.

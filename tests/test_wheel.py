@@ -18,8 +18,6 @@ from conftest import PATIENCE, ROOT
 from test_page import browser, opened
 
 __all__ = ["browser"]
-pytestmark = pytest.mark.xdist_group("wheel")
-"""One process builds the wheel for all tests."""
 SHORT = ("--set", "workload[0].poisson.duration=20us", "--set", "workload[1].incast.duration=20us")
 """The quickstart with one incast and little else."""
 
