@@ -16,7 +16,7 @@ const MOST_WINDOWS: u64 = 64;
 /// If traffic begins within a batch: packets of 1 kB on all links (our choice).
 const MOST_PACKETS: u128 = 1 << 20;
 
-/// Windows between two searches for a flow that ends late: so many, and one for each [`FLOWS`] of the run (our choice).
+/// Windows between two searches for a flow that ends late: so many, or one for [`FLOWS`] flows if that is more (our choice).
 const SEARCH: u32 = 64;
 const FLOWS: u32 = 16;
 
@@ -78,7 +78,7 @@ impl Nodes {
         windows
     }
 
-    /// The run does not end before. A search among all flows looks for a time as late as `wanted`.
+    /// The run does not end before the time returned. A search among all flows looks for a time as late as `wanted`.
     fn certain_until(&mut self, begin: u64, wanted: u64) -> u64 {
         let lasting = [self.batches.lasting, self.blocking].into_iter().filter(|&flow| flow != FlowId::NONE);
         let certain = lasting.map(|flow| self.soonest_end(flow, begin)).max().unwrap_or(0);
@@ -92,7 +92,7 @@ impl Nodes {
         latest
     }
 
-    /// The flow does not end before: its unsent bytes need time.
+    /// The flow does not end before the time returned: its unsent bytes need time.
     fn soonest_end(&self, flow: FlowId, begin: u64) -> u64 {
         let &Flow { src, start, until, .. } = self.network.flow(flow);
         let plan = Plan { layout: &self.layout, network: &self.network };
@@ -104,7 +104,7 @@ impl Nodes {
         until.map_or(start.0.max(begin).saturating_add(time), |until| until.0)
     }
 
-    /// Runs windows, the first of which ends at `end`. Returns the end of the last.
+    /// Runs windows; `begin` and `end` are of the first. Returns when the last one ends.
     pub(super) fn run_batch(&mut self, (begin, end): (u64, u64), windows: u32) -> u64 {
         let task = Task { run: self.run, ahead: None, end, without_hosts: false, wakes: true };
         let peak = self.partitions.run_batch(&self.layout, &self.network, task, windows);

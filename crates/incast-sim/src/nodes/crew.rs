@@ -12,8 +12,7 @@ use cpu_time::ThreadTime;
 
 use super::desk::Desk;
 use super::exchange::Exchange;
-use super::mail::Bag;
-use super::movable::Movable;
+use super::movable::{Movable, ahead, hand_over};
 use super::pace::Pace;
 use super::partition::Task;
 use super::plan::{Layout, Plan};
@@ -90,28 +89,6 @@ pub(super) fn run_all(partitions: &mut [Movable], plan: Plan<'_>, Batch { mut ta
     }
 }
 
-/// Windows to pass over before the next one with work.
-pub(super) fn ahead(partitions: &[Movable]) -> Option<u64> {
-    let calendar = &partitions[0].out.calendar;
-    let mail = partitions.iter().flat_map(|partition| &partition.mail).map(Bag::first).min();
-    let mail = mail.map(|time| calendar.ahead_of_packet(time));
-    mail.into_iter().chain(partitions.iter().filter_map(Movable::ahead)).min()
-}
-
-/// Passes the bags of a window to their partitions.
-pub(super) fn hand_over(partitions: &mut [Movable]) {
-    if partitions.len() == 1 {
-        return;
-    }
-    for from in 0..partitions.len() {
-        let mut posted = std::mem::take(&mut partitions[from].posted);
-        for (to, bag) in posted.drain(..) {
-            partitions[to as usize].mail.push(bag);
-        }
-        partitions[from].posted = posted;
-    }
-}
-
 /// Runs the partitions of a thread, which has this number; `first`: number of the first partition.
 fn run_batch(
     partitions: &mut [Movable],
@@ -157,15 +134,10 @@ impl Crew {
         let exchange = Arc::new(Exchange::new(threads, partitions, awake));
         let hand = |number| Hand::new(number, number * partitions / threads, awake, exchange.clone());
         let hands: Vec<Hand> = (1..threads).map_while(hand).collect();
-        let exchange = match hands.len() + 1 == threads {
-            true => exchange,
-            // Nobody waits for threads that were not started: without a batch, the others do not use it.
-            false => Arc::new(Exchange::new(1, partitions, awake)),
-        };
         Self { hands, exchange, awake, windows: PERIOD, events: vec![0; partitions], pace: (!always).then(Pace::new) }
     }
 
-    /// Windows that can run in a batch now, in which threads wait awake for each other.
+    /// Windows that can run in a batch now, in which threads wait awake for each other; 1 if the system did not start all threads.
     pub(super) fn windows_together(&self) -> u32 {
         let all = self.exchange.threads() == self.hands.len() + 1;
         let most =

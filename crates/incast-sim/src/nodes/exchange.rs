@@ -23,7 +23,7 @@ struct Padded<T>(T);
 
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// By thread: windows of the batch whose packets it has posted.
+    /// By thread: the window for which it posted packets last.
     posted: Vec<Padded<AtomicU32>>,
     /// By partition: bags for its next window. Threads are at most one window from each other, so there are two.
     bags: Vec<[Padded<Mutex<Vec<Bag>>>; 2]>,

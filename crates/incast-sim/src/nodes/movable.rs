@@ -143,6 +143,28 @@ impl Movable {
     }
 }
 
+/// Windows to pass over before the next one with work.
+pub(super) fn ahead(partitions: &[Movable]) -> Option<u64> {
+    let calendar = &partitions[0].out.calendar;
+    let mail = partitions.iter().flat_map(|partition| &partition.mail).map(Bag::first).min();
+    let mail = mail.map(|time| calendar.ahead_of_packet(time));
+    mail.into_iter().chain(partitions.iter().filter_map(Movable::ahead)).min()
+}
+
+/// Passes the bags of a window to their partitions.
+pub(super) fn hand_over(partitions: &mut [Movable]) {
+    if partitions.len() == 1 {
+        return;
+    }
+    for from in 0..partitions.len() {
+        let mut posted = std::mem::take(&mut partitions[from].posted);
+        for (to, bag) in posted.drain(..) {
+            partitions[to as usize].mail.push(bag);
+        }
+        partitions[from].posted = posted;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

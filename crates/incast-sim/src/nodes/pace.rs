@@ -49,14 +49,16 @@ impl Sum {
     }
 
     fn is_enough(&self) -> bool {
-        self.windows >= MEASURED || self.windows >= FEWEST && self.time >= ENOUGH
+        let windows = self.windows >= MEASURED || self.windows >= FEWEST && self.time >= ENOUGH;
+        // Windows of a batch may have no work.
+        windows && self.events >= u64::from(MEASURED)
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Pace {
     step: Step,
-    /// Of this step, and of its measured windows.
+    /// All windows of this step, and those that it measures.
     all: Sum,
     measured: Sum,
     /// Seconds of an event by one thread.

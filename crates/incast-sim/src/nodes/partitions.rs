@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
-use super::crew::{Batch, Crew, ahead, hand_over, run_all};
+use super::crew::{Batch, Crew, run_all};
 use super::guards::Guards;
 use super::host::{Host, Hosts};
-use super::movable::Movable;
+use super::movable::{Movable, ahead, hand_over};
 use super::out::{Out, RunProgress};
 use super::partition::{Node, NodeMut, Partition, Place, Task};
 use super::plan::{Layout, Plan, Spot};

@@ -35,7 +35,7 @@ pub(super) struct PortPlan {
     /// If true, a packet may leave the far end by a faster link.
     pub(super) speeds_up: bool,
     pub(super) far: Far,
-    /// Of the far end.
+    /// Partition of the node at the far end.
     pub(super) partition: u32,
     /// Wire, and its number among those that end at the same node.
     pub(super) line: Line,
