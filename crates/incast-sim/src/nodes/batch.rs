@@ -12,7 +12,8 @@ use crate::progress::Limits;
 
 /// So many events take some milliseconds, after which a user sees progress and can interrupt (our choice).
 const EVENTS: u64 = 1 << 17;
-const MOST_WINDOWS: u64 = 64;
+/// In windows that partitions can run without each other.
+const MOST_ROUNDS: u32 = 64;
 /// If traffic begins within a batch: packets of 1 kB on all links (our choice).
 const MOST_PACKETS: u128 = 1 << 20;
 
@@ -34,12 +35,13 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    pub(super) fn new(network: &Network) -> Self {
+    /// `apart`: windows that partitions can run without each other.
+    pub(super) fn new(network: &Network, apart: u32) -> Self {
         let (flows, order) = (&network.flows, &network.order);
         let gates = !flows.rounds.is_empty() || !(flows.gates.is_empty() || order.gates_are_local);
         let last = network.flow_ids().max_by_key(|&flow| network.flow(flow).start);
         let decides = gates || order.hosts_in_order || network.switches.isolation.is_some() || network.faults.is_some();
-        let most = (MOST_PACKETS / capacity(network).max(1)).clamp(1, MOST_WINDOWS.into()) as u64;
+        let most = (MOST_PACKETS / capacity(network).max(1)).clamp(1, u128::from(MOST_ROUNDS * apart)) as u64;
         Self {
             most: if decides { 1 } else { most },
             lasting: last.unwrap_or(FlowId::NONE),
@@ -125,7 +127,7 @@ mod tests {
         let network = &bench.nodes.network;
         let in_window = u128::from(network.order.window) * network.ports.len() as u128 / 80_000;
         assert_eq!(super::capacity(network), in_window);
-        assert_eq!(bench.nodes.batches.most, super::MOST_WINDOWS);
+        assert_eq!(bench.nodes.batches.most, u64::from(super::MOST_ROUNDS * bench.nodes.layout.windows_apart()));
     }
 
     #[test]

@@ -164,6 +164,13 @@ impl Calendar {
         }
     }
 
+    /// Passes over windows without work, up to `end`.
+    pub(super) fn pass(&mut self, end: u64) {
+        let ahead = (end - self.end) / self.lookahead;
+        debug_assert!(self.ahead().is_none_or(|next| next >= ahead), "windows with work are not passed over");
+        (self.next, self.end) = (self.next + ahead, end);
+    }
+
     /// Sets the bits of later work from this window on.
     #[cold]
     fn take_later(&mut self, window: u64) {

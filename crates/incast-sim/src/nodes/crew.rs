@@ -21,7 +21,7 @@ use crate::plan::Network;
 /// A thread waits awake for this time, then it sleeps. Most windows are shorter (our choice).
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// After so many shared windows, threads get new shares of the partitions (our choice).
+/// After so many shared rounds, threads get new shares of the partitions (our choice).
 const PERIOD: u32 = 256;
 
 /// Windows that follow each other: work in the first, and their number.
@@ -59,8 +59,10 @@ pub(super) struct Crew {
     hands: Vec<Hand>,
     exchange: Arc<Exchange>,
     awake: Duration,
-    /// Shared windows until threads get new shares.
-    windows: u32,
+    /// Windows of a round: those that partitions can run without each other.
+    apart: u32,
+    /// Shared rounds until threads get new shares.
+    rounds: u32,
     /// By partition: events when they were last shared out.
     events: Vec<u64>,
     /// `None`: threads share all windows.
@@ -73,12 +75,10 @@ pub(super) fn run_all(partitions: &mut [Movable], plan: Plan<'_>, Batch { mut ta
         return partitions.iter_mut().for_each(|partition| partition.run_window(plan, task));
     }
     partitions.iter_mut().for_each(|partition| partition.live.clear());
-    let last = task.end + u64::from(windows - 1) * plan.layout.window.max(1);
+    let (last, step) = (plan.layout.ends(task.end, windows), plan.layout.windows_apart());
     loop {
-        for partition in &mut *partitions {
-            partition.run_window(plan, task);
-            partition.live.push(partition.progress().live);
-        }
+        let until = plan.layout.ends(task.end, step).min(last);
+        partitions.iter_mut().for_each(|partition| partition.run_windows(plan, task, until));
         hand_over(partitions);
         let Some(ahead) = ahead(partitions) else { return };
         let end = partitions[0].out.calendar.window(ahead).1;
@@ -102,31 +102,42 @@ fn run_batch(
     }
     let _notice = exchange.notice();
     partitions.iter_mut().for_each(|partition| partition.live.clear());
-    for window in 0..windows {
-        if window > 0 {
-            if !exchange.wait(window) {
-                return; // the caller takes back the panic
-            }
-            (task.ahead, task.end) = (Some(0), task.end + plan.layout.window.max(1));
+    // Packets of a step are for the step that comes so many steps later.
+    let (step, later) = match plan.layout.windows_apart() {
+        1 => (1, 1),
+        apart => (apart / 2, 2),
+    };
+    let (last, steps) = (plan.layout.ends(task.end, windows), windows.div_ceil(step));
+    for number in 0..steps {
+        if number >= later && !exchange.wait(number + 1 - later) {
+            return; // the caller takes back the panic
         }
-        for (number, partition) in (first..).zip(&mut *partitions) {
-            if window > 0 {
-                exchange.take(number, window, &mut partition.mail);
+        let until = plan.layout.ends(task.end, step).min(last);
+        for (own, partition) in (first..).zip(&mut *partitions) {
+            if number > 0 {
+                exchange.take(own, &mut partition.mail);
             }
-            partition.run_border(plan, task);
-            // The thread between windows passes on the packets of the last.
-            if window + 1 < windows {
-                partition.posted.drain(..).for_each(|(to, bag)| exchange.put(to, window + 1, bag));
+            if later == 1 {
+                partition.run_border(plan, task);
+            } else {
+                partition.run_windows(plan, task, until);
+            }
+            // The thread between windows passes on the packets of the last steps.
+            if number + later < steps {
+                partition.posted.drain(..).for_each(|(to, bag)| exchange.put(to, bag));
             }
         }
-        exchange.post(thread, window + 1);
-        partitions.iter_mut().for_each(|partition| partition.run_inner(plan, task));
+        exchange.post(thread, number + 1);
+        if later == 1 {
+            partitions.iter_mut().for_each(|partition| partition.run_inner(plan, task));
+        }
+        (task.ahead, task.end) = (Some(0), plan.layout.ends(until, 2));
     }
 }
 
 impl Crew {
     /// `threads` with that of the caller; at most one per partition. `always`: even if one thread is faster.
-    pub(super) fn new(threads: usize, partitions: usize, always: bool) -> Self {
+    pub(super) fn new(threads: usize, (partitions, apart): (usize, u32), always: bool) -> Self {
         let threads = threads.clamp(1, partitions);
         // Threads that wait awake would take time from those that work.
         let cores = available_parallelism().map_or(1, usize::from);
@@ -134,15 +145,16 @@ impl Crew {
         let exchange = Arc::new(Exchange::new(threads, partitions, awake));
         let hand = |number| Hand::new(number, number * partitions / threads, awake, exchange.clone());
         let hands: Vec<Hand> = (1..threads).map_while(hand).collect();
-        Self { hands, exchange, awake, windows: PERIOD, events: vec![0; partitions], pace: (!always).then(Pace::new) }
+        let pace = (!always).then(Pace::new);
+        Self { hands, exchange, awake, apart, rounds: PERIOD, events: vec![0; partitions], pace }
     }
 
     /// Windows that can run in a batch now, in which threads wait awake for each other; 1 if the system did not start all threads.
     pub(super) fn windows_together(&self) -> u32 {
         let all = self.exchange.threads() == self.hands.len() + 1;
         let most =
-            self.pace.as_ref().map_or(u32::MAX, |pace| if self.awake.is_zero() { 1 } else { pace.windows_together() });
-        if all { most.min(self.windows) } else { 1 }
+            self.pace.as_ref().map_or(u32::MAX, |pace| if self.awake.is_zero() { 1 } else { pace.rounds_together() });
+        if all { most.min(self.rounds) * self.apart } else { 1 }
     }
 
     /// Runs windows of all partitions.
@@ -155,7 +167,7 @@ impl Crew {
             run_all(all, Plan { layout, network }, batch);
         }
         if let Some(pace) = &mut self.pace {
-            pace.note(begin.elapsed(), events(all) - before, batch.windows);
+            pace.note(begin.elapsed(), events(all) - before, batch.windows.div_ceil(self.apart));
         }
     }
 
@@ -175,9 +187,9 @@ impl Crew {
             all.append(&mut load.partitions);
             hand.load = Some(load);
         }
-        self.windows -= batch.windows;
-        if self.windows == 0 {
-            self.windows = PERIOD;
+        self.rounds -= batch.windows.div_ceil(self.apart);
+        if self.rounds == 0 {
+            self.rounds = PERIOD;
             self.share_out(all);
         }
     }

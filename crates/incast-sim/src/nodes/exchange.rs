@@ -1,8 +1,11 @@
 //! Packets between partitions of several threads that run many windows without the thread that decides between windows.
 //!
-//! In each window a thread first runs the nodes with links to other partitions, then posts their packets, then runs the others.
-//! It enters the next window when all threads have posted, while some may still run their other nodes. So threads wait only
-//! where one is ahead by more than that work.
+//! A batch has steps. If links between partitions are as short as others, a step is a window: a thread first runs the nodes with
+//! links to other partitions, then posts their packets, then runs the others. It begins the next step when all threads have
+//! posted, while some may still run their other nodes. So threads wait only where one is ahead by more than that work.
+//!
+//! If links between partitions are longer than others by two windows or more, a step is half of that, and packets posted in one
+//! are for the next but one: a thread may be ahead of another by a step.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -23,10 +26,10 @@ struct Padded<T>(T);
 
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// By thread: the window for which it posted packets last.
+    /// By thread: steps whose packets it has posted.
     posted: Vec<Padded<AtomicU32>>,
-    /// By partition: bags for its next window. Threads are at most one window from each other, so there are two.
-    bags: Vec<[Padded<Mutex<Vec<Bag>>>; 2]>,
+    /// By partition: bags for it. Those for later steps may be among them.
+    bags: Vec<Padded<Mutex<Vec<Bag>>>>,
     /// A thread has panicked.
     broken: AtomicBool,
     awake: Duration,
@@ -49,7 +52,7 @@ impl Exchange {
     pub(super) fn new(threads: usize, partitions: usize, awake: Duration) -> Self {
         Self {
             posted: (0..threads).map(|_| Padded::default()).collect(),
-            bags: (0..partitions).map(|_| Default::default()).collect(),
+            bags: (0..partitions).map(|_| Padded::default()).collect(),
             broken: AtomicBool::new(false),
             awake,
         }
@@ -69,36 +72,31 @@ impl Exchange {
         Notice(self)
     }
 
-    /// `window`: in which the packets are taken.
-    pub(super) fn put(&self, to: u32, window: u32, bag: Bag) {
-        self.bags_for(to as usize, window).lock().unwrap_or_else(PoisonError::into_inner).push(bag);
+    pub(super) fn put(&self, to: u32, bag: Bag) {
+        self.bags[to as usize].0.lock().unwrap_or_else(PoisonError::into_inner).push(bag);
     }
 
     /// After [`Exchange::wait`].
-    pub(super) fn take(&self, partition: usize, window: u32, bags: &mut Vec<Bag>) {
-        bags.append(&mut self.bags_for(partition, window).lock().unwrap_or_else(PoisonError::into_inner));
+    pub(super) fn take(&self, partition: usize, bags: &mut Vec<Bag>) {
+        bags.append(&mut self.bags[partition].0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn bags_for(&self, partition: usize, window: u32) -> &Mutex<Vec<Bag>> {
-        &self.bags[partition][window as usize % 2].0
+    /// The thread has put all packets of so many steps.
+    pub(super) fn post(&self, thread: usize, steps: u32) {
+        self.posted[thread].0.store(steps, Ordering::Release);
     }
 
-    /// The thread has put all packets for this window and earlier ones.
-    pub(super) fn post(&self, thread: usize, window: u32) {
-        self.posted[thread].0.store(window, Ordering::Release);
-    }
-
-    /// Waits until all threads have posted for this window. False if one has panicked.
+    /// Waits until all threads have posted packets of so many steps. False if one has panicked.
     #[must_use]
-    pub(super) fn wait(&self, window: u32) -> bool {
-        self.posted.iter().all(|count| self.wait_for(&count.0, window))
+    pub(super) fn wait(&self, steps: u32) -> bool {
+        self.posted.iter().all(|count| self.wait_for(&count.0, steps))
     }
 
-    fn wait_for(&self, count: &AtomicU32, window: u32) -> bool {
+    fn wait_for(&self, count: &AtomicU32, steps: u32) -> bool {
         let start = Instant::now();
         loop {
             for _ in 0..64 {
-                if count.load(Ordering::Acquire) >= window {
+                if count.load(Ordering::Acquire) >= steps {
                     return true;
                 }
                 spin_loop();
@@ -122,8 +120,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_enters_a_window_before_all_have_posted_for_it() {
-        const WINDOWS: u32 = if cfg!(miri) { 10 } else { 200 };
+    fn nobody_begins_a_step_before_all_have_posted_for_it() {
+        const STEPS: u32 = if cfg!(miri) { 10 } else { 200 };
         for awake in [Duration::ZERO, Duration::from_millis(1)] {
             let exchange = Exchange::new(3, 3, awake);
             let behind = AtomicU32::new(0);
@@ -132,14 +130,14 @@ mod tests {
                     let (exchange, behind) = (&exchange, &behind);
                     scope.spawn(move || {
                         let mut bags = Vec::new();
-                        for window in 1..WINDOWS {
+                        for step in 1..STEPS {
                             for to in (0..3).filter(|&to| to as usize != thread) {
-                                exchange.put(to, window, Bag::default());
+                                exchange.put(to, Bag::default());
                             }
-                            exchange.post(thread, window);
-                            assert!(exchange.wait(window));
-                            exchange.take(thread, window, &mut bags);
-                            if bags.drain(..).count() != 2 {
+                            exchange.post(thread, step);
+                            assert!(exchange.wait(step));
+                            exchange.take(thread, &mut bags);
+                            if bags.len() < 2 * step as usize {
                                 behind.fetch_add(1, Ordering::Relaxed);
                             }
                         }

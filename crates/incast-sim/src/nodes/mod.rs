@@ -94,7 +94,7 @@ impl Nodes {
             run: kind_of(&network, guarded),
             series: Series::new(&network.measure),
             actions: Actions::new(&network),
-            batches: Batches::new(&network),
+            batches: Batches::new(&network, layout.windows_apart()),
             books: Books::new(&network),
             completing: FlowId(0),
             blocking: FlowId::NONE,
@@ -107,7 +107,7 @@ impl Nodes {
 
     /// Threads share the partitions: always, or if that is faster.
     pub(crate) fn on_threads(mut self, threads: usize, always: bool) -> Self {
-        self.partitions.share(threads, always);
+        self.partitions.share(&self.layout, threads, always);
         self
     }
 

@@ -31,8 +31,9 @@ pub(super) struct Movable {
     pub(super) mail: Vec<Bag>,
     /// For other partitions.
     pub(super) posted: Vec<(u32, Bag)>,
-    /// Packets in the network after each window of the last batch: made here less those that ended here.
-    pub(super) live: Vec<i64>,
+    /// Ends of windows with work in the last batch, the first one always, and packets in the network then: made here less those
+    /// that ended here.
+    pub(super) live: Vec<(u64, i64)>,
 }
 
 impl Deref for Movable {
@@ -68,6 +69,28 @@ impl Movable {
         self.note_brief();
     }
 
+    /// Runs windows of a batch: the first, and those with work until `until`, the end of one.
+    pub(super) fn run_windows(&mut self, plan: Plan<'_>, mut task: Task, until: u64) {
+        self.open_mail(plan.layout, task.run);
+        let partition = &mut *self.partition;
+        loop {
+            if let Some(ahead) = task.ahead {
+                partition.enter(ahead);
+            }
+            partition.run_part(plan, task, Part::All);
+            self.live.push((task.end, partition.out.progress.live));
+            let Some(ahead) = partition.out.calendar.ahead() else { break };
+            let (_, end) = partition.out.calendar.window(ahead);
+            if end > until {
+                break;
+            }
+            (task.ahead, task.end) = (Some(ahead), end);
+        }
+        partition.out.calendar.pass(until);
+        self.post();
+        self.note_brief();
+    }
+
     /// First part of a window of a batch.
     pub(super) fn run_border(&mut self, plan: Plan<'_>, task: Task) {
         self.open_mail(plan.layout, task.run);
@@ -82,7 +105,7 @@ impl Movable {
     pub(super) fn run_inner(&mut self, plan: Plan<'_>, task: Task) {
         self.partition.run_part(plan, task, Part::Inner);
         debug_assert!(self.partition.out.post.is_empty(), "inner nodes have no links to other partitions");
-        self.live.push(self.partition.out.progress.live);
+        self.live.push((task.end, self.partition.out.progress.live));
         self.note_brief();
     }
 

@@ -93,7 +93,7 @@ impl Pace {
     }
 
     /// Windows that may follow each other before the pace is measured.
-    pub(super) const fn windows_together(&self) -> u32 {
+    pub(super) const fn rounds_together(&self) -> u32 {
         match self.step {
             Step::Chosen => u32::MAX,
             _ if self.all.windows < WARM => WARM - self.all.windows,

@@ -34,6 +34,8 @@ pub(super) struct Partitions {
     crew: Option<Crew>,
     /// If the fabric is cut by hand.
     tally: Option<Tally>,
+    /// Ends of windows, and changes in the number of packets: to find the peak of a batch.
+    changes: Vec<(u64, i64)>,
 }
 
 /// Simulates, on one thread, how threads wait for each other if each partition has one, and each event takes the same time.
@@ -71,7 +73,7 @@ impl Partitions {
                 Place::Host(place) => hosts.push((spot.partition, place)),
             }
         }
-        Self { all, switches, hosts: hosts.into(), ahead: None, crew: None, tally: None }
+        Self { all, switches, hosts: hosts.into(), ahead: None, crew: None, tally: None, changes: Vec::new() }
     }
 
     /// The partition of a run that is not cut.
@@ -149,8 +151,9 @@ impl Partitions {
     }
 
     /// Shares the partitions among threads: always, or if that is faster.
-    pub(super) fn share(&mut self, threads: usize, always: bool) {
-        self.crew = (threads > 1 && self.all.len() > 1).then(|| Crew::new(threads, self.all.len(), always));
+    pub(super) fn share(&mut self, layout: &Layout, threads: usize, always: bool) {
+        let partitions = (self.all.len(), layout.windows_apart());
+        self.crew = (threads > 1 && self.all.len() > 1).then(|| Crew::new(threads, partitions, always));
         self.tally = (always && self.crew.is_none()).then(Tally::default);
     }
 
@@ -231,9 +234,26 @@ impl Partitions {
             None => run_all(&mut self.all, Plan { layout, network }, batch),
         }
         hand_over(&mut self.all);
-        // Windows without work are left out.
-        let live = |window: usize| self.all.iter().map(|partition| partition.live[window]).sum::<i64>();
-        (0..self.all[0].live.len()).map(live).max().unwrap_or(0) as u64
+        self.peak()
+    }
+
+    /// Largest number of packets after a window of the last batch.
+    fn peak(&mut self) -> u64 {
+        if let [whole] = &self.all[..] {
+            return whole.live.iter().map(|&(_, live)| live).max().unwrap_or(0) as u64;
+        }
+        self.changes.clear();
+        for partition in &self.all {
+            let before = std::iter::once(0).chain(partition.live.iter().map(|&(_, live)| live));
+            self.changes.extend(partition.live.iter().zip(before).map(|(&(end, live), before)| (end, live - before)));
+        }
+        self.changes.sort_unstable();
+        let ends = self.changes.chunk_by(|one, next| one.0 == next.0);
+        let sums = ends.scan(0, |live, changes| {
+            *live += changes.iter().map(|&(_, change)| change).sum::<i64>();
+            Some(*live)
+        });
+        sums.max().unwrap_or(0) as u64
     }
 
     /// Passes packets between partitions, after steps of single nodes.

@@ -98,6 +98,11 @@ pub(super) struct Spot {
     pub(super) member: Member,
 }
 
+/// Windows that a partition runs by itself: without others (our choice), and at most, for links between partitions that are longer
+/// than the shortest link by orders of magnitude.
+const UNCUT: u32 = 64;
+const MOST_APART: u64 = 1 << 14;
+
 /// Fabric and flows as nodes use them.
 #[derive(Debug)]
 pub(super) struct Layout {
@@ -121,6 +126,8 @@ pub(super) struct Layout {
     /// In ps: at most the shortest time from append to arrival on a wire. A sweep comes in a later window than the isolation
     /// that causes it.
     pub(super) window: u64,
+    /// Same for wires between partitions; `None` without any.
+    pub(super) between: Option<u64>,
     /// Windows for which switches keep lists of arrivals.
     pub(super) lists: usize,
     /// If true, a host has links to switches in other partitions.
@@ -172,6 +179,8 @@ impl Layout {
                 }
             })
             .collect();
+        let away = ports.numbered().filter(|(_, port)| port.far.is_away());
+        let between = away.map(|(number, port)| port.delay + network.wire_time(number, order.least)).min();
         let partitions = spots.iter().map(|spot| spot.partition + 1).max().unwrap_or(1);
         let mut inward: Vec<IdVec<Line, PortId>> = vec![IdVec::new(); partitions as usize];
         let mut first_inward = IdVec::new();
@@ -199,6 +208,7 @@ impl Layout {
         let layout = Self {
             gates,
             window: order.window,
+            between,
             lists: order.lists,
             hosts_in_order: order.hosts_in_order,
             one_by_one: false,
@@ -240,6 +250,16 @@ fn spots(fabric: &Fabric, partitions: &IdVec<NodeId, u32>) -> IdVec<NodeId, Spot
 }
 
 impl Layout {
+    /// Windows that a partition can run without packets that others send in them.
+    pub(super) fn windows_apart(&self) -> u32 {
+        self.between.map_or(UNCUT, |between| (between / self.window.max(1)).clamp(1, MOST_APART) as u32)
+    }
+
+    /// End of the last of several windows; `first`: end of the first.
+    pub(super) fn ends(&self, first: u64, windows: u32) -> u64 {
+        first + u64::from(windows - 1) * self.window.max(1)
+    }
+
     /// True if the node has a link to another partition.
     pub(super) fn is_at_border(&self, fabric: &Fabric, node: NodeId) -> bool {
         fabric.ports_of(node).any(|port| self.ports[port].far.is_away())

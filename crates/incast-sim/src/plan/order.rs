@@ -64,6 +64,8 @@ pub(crate) struct Order {
     /// In ps: at most the shortest time from append to arrival on a wire. A sweep comes in a later window than the isolation
     /// that causes it.
     pub(crate) window: u64,
+    /// Bytes of the shortest packet, or of the header after which a switch that cuts through may forward.
+    pub(crate) least: u64,
     /// Windows for which switches keep lists of arrivals: nearly all packets arrive within so many.
     pub(crate) lists: usize,
     /// If true, hosts depend on each other within a window: the order of their events matters.
@@ -81,7 +83,7 @@ impl Order {
         let Setup { flows, params, .. } = setup;
         let isolation = &params.switch.isolation;
         let hold = if isolation.enabled { isolation.hold.0.max(1) } else { u64::MAX };
-        let window = lookahead(setup).min(hold);
+        let (least, window) = (least(setup), lookahead(setup).min(hold));
         let ns3 = params.arithmetic == Arithmetic::Ns3;
         let local = !ns3 && !flows.gates.is_empty() && gates_are_local(flows);
         let soonest = flows.gates.iter().map(|gate| gate.delay.0).min().filter(|_| !local).unwrap_or(u64::MAX);
@@ -95,6 +97,7 @@ impl Order {
         let reason = reasons.into_iter().flatten().next();
         Self {
             window,
+            least: least.0.min(least.1),
             lists: lists(setup, window),
             hosts_in_order: reason.is_some(),
             neighbours,
@@ -119,8 +122,8 @@ fn lists(Setup { fabric, params, .. }: &Setup, window: u64) -> usize {
 const LEAST_LISTS: u128 = 8;
 const MOST_LISTS: u128 = 64;
 
-/// Shortest time from the begin of a transmission until the far end can handle the packet, in ps.
-fn lookahead(Setup { fabric, params, .. }: &Setup) -> u64 {
+/// Bytes of the shortest packet, and those after which a switch may forward it.
+fn least(Setup { params, .. }: &Setup) -> (u64, u64) {
     let packets = &params.packets;
     let ack = packets.ack.0.max(packets.min_ack.0);
     let others = packets.control.0.min(packets.segment_header.0);
@@ -131,6 +134,13 @@ fn lookahead(Setup { fabric, params, .. }: &Setup) -> u64 {
         Forwarding::StoreAndForward => least,
         Forwarding::CutThrough | Forwarding::CutThroughUnderrun => least.min(params.switch.cut_through_header.0),
     };
+    (least, header)
+}
+
+/// Shortest time from the begin of a transmission until the far end can handle the packet, in ps.
+fn lookahead(setup: &Setup) -> u64 {
+    let Setup { fabric, params, .. } = setup;
+    let (least, header) = least(setup);
     let times = fabric.links().iter().flat_map(|link| {
         [link.a, link.b].map(|end| {
             let whole = fabric.node(fabric.port(end).node).kind == NodeKind::Host;
