@@ -14,7 +14,7 @@ use crate::outcome::QueueRef;
 use crate::plan::Network;
 
 impl<G: Hooks> Switch<G> {
-    /// `culprit`: egress port and priority of the packet that caused the frame.
+    /// `culprit`: egress port and priority that caused the frame.
     #[cold]
     pub(super) fn send_pfc<const RUN: u8>(
         &mut self,
@@ -40,6 +40,28 @@ impl<G: Hooks> Switch<G> {
         let frame = PfcFrame { prio, xoff, bytes, culprit, root }.packet(self.settings.pfc_size);
         self.enqueue::<RUN>(out, port, &frame, frame.flags);
         self.serve_or_wait::<RUN>(plan, out, port);
+    }
+
+    /// Egress port with most bytes of an ingress queue, and the priority that most of these have. `last`: queue of the packet that
+    /// arrives now.
+    #[cold]
+    pub(super) fn culprit(&self, input: (LocalPort, u8), last: (LocalPort, u8), packet: &Packet) -> (LocalPort, u8) {
+        let mut most = (0, last);
+        for output in self.ports.ids() {
+            let mut bytes = [0; 8];
+            for (prio, lane) in self.ports[output].lanes.iter().enumerate().skip(1) {
+                let own = self.slab.list(lane.queue.head).filter(|one| (one.in_port, one.in_prio & 7) == input);
+                bytes[prio] = own.map(|one| u32::from(one.size)).sum();
+            }
+            let arrives = output == last.0;
+            bytes[usize::from(last.1)] += if arrives { u32::from(packet.size) } else { 0 };
+            let all: u32 = bytes.iter().sum();
+            if all > most.0 || (all == most.0 && arrives) {
+                let largest = (1u8..8).max_by_key(|&prio| (bytes[usize::from(prio)], prio == last.1));
+                most = (all, (output, largest.unwrap_or(last.1)));
+            }
+        }
+        most.1
     }
 
     #[cold]
@@ -155,9 +177,25 @@ mod tests {
         // The second packet, at 1100 ns, makes it 2500 B. The frame takes 10 ns.
         let sent = bench.packets(0);
         assert_eq!((sent.len(), sent[0].end, sent[0].frame, sent[0].prio), (1, 1110, Xoff(3, 2500), 0));
-        assert_eq!(sent[0].word.culprit(), (bench.port(2), 3), "the port by which the packet is to leave");
+        assert_eq!(sent[0].word.culprit(), (bench.port(2), 3), "the only port with packets");
         let ingress = bench.at_switch(|switch, _, _| *switch.ports[LocalPort(0)].ingress(3));
         assert_eq!((ingress.paused, ingress.xoffs, bench.counts().pauses), (true, 1, 1));
+    }
+
+    #[test]
+    fn the_culprit_is_the_port_with_most_bytes_of_the_ingress_queue() {
+        let flows = [flow(0, 2, 2), flow(0, 3, 1), flow(1, 3, 9)];
+        let mut bench = Bench::switch(&flows, |setup| {
+            static_thresholds(setup, 0);
+            setup.params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(3750) };
+        });
+        bench.put(2, &[(0, Xoff(3, 0))]);
+        bench.put(0, &[(1000, Data(0, 0)), (1100, Data(0, 1)), (1200, Data(1, 0))]);
+        // What others send to h3 does not count.
+        bench.put(1, &[(1150, Data(2, 0)), (1151, Data(2, 1))]);
+        bench.run(1300);
+        let sent = bench.packets(0);
+        assert_eq!((sent[0].frame, sent[0].word.culprit()), (Xoff(3, 3750), (bench.port(2), 3)));
     }
 
     #[test]

@@ -123,7 +123,8 @@ impl<G: Hooks> Switch<G> {
                 return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
             }
             if self.settings.lossless & 1 << in_prio != 0 && self.buffer.wants_xoff(ingress) {
-                self.send_pfc::<RUN>(plan, out, in_port, in_prio, true, (port, prio));
+                let culprit = self.culprit((in_port, in_prio), (port, prio), packet);
+                self.send_pfc::<RUN>(plan, out, in_port, in_prio, true, culprit);
             }
             if self.settings.mark_at_enqueue {
                 flags |= self.mark::<RUN>(out, port, packet, queued);
