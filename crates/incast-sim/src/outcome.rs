@@ -312,9 +312,10 @@ pub struct FlowRecord {
     /// ACKs with an ECN echo, or CNPs, received.
     pub marks: u64,
     /// Ideal FCT of the HPCC authors' ns-3 (`third.cc`): base RTT (one payload per hop) plus payload and basic headers at the
-    /// slowest link.
+    /// slowest link. As [`Self::ideal_exact`] for messages over several queue pairs.
     pub ideal_hpcc: Time,
-    /// Exact ideal FCT: alone, packets back to back, until the last ACK, with UDP the last byte. No run is faster.
+    /// Exact ideal FCT: alone, packets back to back, until the last ACK, with UDP the last byte. No run is faster. For queue pairs of
+    /// a message: that of its bytes at their NIC, which they share; in no run do all end sooner.
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,

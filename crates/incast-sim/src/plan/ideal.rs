@@ -1,5 +1,7 @@
 //! Ideal completion times of lone flows.
 
+use std::collections::HashMap;
+
 use incast_model::fabric::{BaseRtts, PairRtt, PortId};
 use incast_model::field::FieldError;
 use incast_model::units::Time;
@@ -13,6 +15,7 @@ impl Network {
     /// Fails if a path has too many switches for INT or the TTL.
     pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), FieldError> {
         let of_ns3 = self.config.ns3.then(|| BaseRtts::of_first_paths(&self.fabric, self.config.packets.payload));
+        let shared = self.shared_bytes();
         for flow in self.flow_ids() {
             let [out, back] = self.walk(flow);
             let spec = self.flow(flow);
@@ -40,7 +43,7 @@ impl Network {
                     ),
                 ));
             }
-            let size = spec.size.0;
+            let size = shared.get(&(self.message_of(flow), out[0])).copied().unwrap_or(spec.size.0);
             let answered = self.hosts.transports.of_flows.acknowledges(flow);
             let exact = self.exact_ideal(&out, if answered { &back } else { &[] }, size, &shape);
             // YAPS, the other transports' reference, uses the exact time.
@@ -55,6 +58,22 @@ impl Network {
             (record.ideal_hpcc, record.ideal_exact) = (reference, exact);
         }
         Ok(())
+    }
+
+    /// Bytes of messages that are split over queue pairs, by message and NIC: the queue pairs share it. Empty if no message is split.
+    fn shared_bytes(&self) -> HashMap<(u32, PortId), u64> {
+        let mut bytes = HashMap::new();
+        if !self.flows.messages.is_empty() {
+            for flow in self.flow_ids() {
+                *bytes.entry((self.message_of(flow), self.walk(flow)[0][0])).or_insert(0) += self.flow(flow).size.0;
+            }
+        }
+        bytes
+    }
+
+    /// Number of the flow's message, if messages are split.
+    fn message_of(&self, flow: FlowId) -> u32 {
+        self.flows.messages.partition_point(|&first| first <= flow.0) as u32
     }
 
     /// `third.cc`: base RTT (propagation both ways, a payload per link one way) plus the flow with basic headers at the slowest

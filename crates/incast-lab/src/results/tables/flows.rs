@@ -121,12 +121,12 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
         ps(
             "ideal_hpcc_ps",
             "ideal time of the HPCC evaluation: base RTT plus payload and basic headers at the slowest link's rate; no lower \
-             bound; `ideal_exact_ps` with other transports than RDMA, or `measure.ideal = \"exact\"`",
+             bound; `ideal_exact_ps` with other transports than RDMA, or `measure.ideal = \"exact\"`; with `qps` as there",
             |row| row.result().ideal_hpcc,
         ),
         ps(
             "ideal_exact_ps",
-            "time of the flow alone on its path (with the routes at the start of the run), in its real packets; a lower bound on that path",
+            "time of the flow alone on its path (with the routes at the start of the run), in its real packets; a lower bound on that path; with `qps`, of all bytes of its message at the same NIC, which its queue pairs share",
             |row| row.result().ideal_exact,
         ),
         maybe_ratio("slowdown_hpcc", "`fct_ps` / `ideal_hpcc_ps`, can be below 1", |row| {

@@ -129,6 +129,10 @@ horizon = "1ms"
     assert_eq!(i64s(&messages, "finish_ps"), [last(&finish[..2]), last(&finish[2..4]), None]);
     let fct = |range: std::ops::Range<usize>| Some(last(&finish[range.clone()])? - start[range.start]?);
     assert_eq!(i64s(&messages, "fct_ps"), [fct(0..2), fct(2..4), None]);
+    // Alone, a message takes about its ideal time, which is that of both parts: they have a header more.
+    let ideal = i64s(&flows, "ideal_exact_ps");
+    let slowdown = fct(0..2).unwrap() as f64 / ideal[1].unwrap() as f64;
+    assert!(ideal[0] == ideal[1] && (1.0..1.05).contains(&slowdown), "{slowdown}");
 }
 
 #[test]
