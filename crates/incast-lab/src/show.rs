@@ -1,5 +1,6 @@
 //! Scenario summary before a run.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use incast_model::echo::counted;
@@ -79,7 +80,8 @@ pub struct LabelShow {
     pub waiting: usize,
     /// Flows that never start if their entry ends first.
     pub may_be_cancelled: usize,
-    /// Payload from first to last start, as a fraction of all hosts' (with VMs: servers') NIC rates; `None`: one start,
+    /// Payload from the first to the last start time, without the last one's, as a fraction of all hosts' (with VMs: servers') NIC
+    /// rates; `None`: one start time,
     /// dependencies, or backlogged flows.
     pub load: Option<f64>,
 }
@@ -279,7 +281,11 @@ fn labels(fabric: &Fabric, flows: &FlowSet) -> Vec<LabelShow> {
         let here = |(flow, wanted): &(&Flow, &bool)| usize::from(flow.label) == index && **wanted;
         let count = |wanted: &[bool]| flows.flows.iter().zip(wanted).filter(here).count();
         let (waiting, may_be_cancelled) = (count(&waits), count(&may_not));
-        let load = (span > 0.0 && waiting == 0 && backlogged == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
+        let load = (span > 0.0 && waiting == 0 && backlogged == 0).then(|| {
+            // Between n start times are n - 1 intervals.
+            let times = mine().map(|flow| flow.start).collect::<BTreeSet<_>>().len() as f64;
+            bytes.0 as f64 * 8.0 * (times - 1.0) / times / span / capacity
+        });
         let (label, flows) = (label.clone(), mine().count());
         Some(LabelShow { label, flows, bytes, backlogged, first, last, waiting, may_be_cancelled, load })
     };

@@ -6,6 +6,7 @@ use incast_model::routing::Routes;
 use incast_model::workload::{OfferedLoad, offered};
 
 use super::Prepared;
+use incast_sim::Carrier;
 
 impl Prepared {
     /// Ignores failures.
@@ -34,8 +35,33 @@ impl Prepared {
         let scenario = &self.scenario;
         let (fabric, tenancy) = (&*self.fabric, self.tenancy.as_deref());
         let horizon = scenario.simulation.horizon;
-        let found = offered(&scenario.workload, fabric, routes, tenancy, &self.base_dir, scenario.seed, horizon);
+        let given = (&*self.base_dir, scenario.seed, horizon);
+        let found = offered(&scenario.workload, fabric, routes, tenancy, given, |label| self.wire_share(label));
         // The flows were generated with these arguments.
         found.unwrap_or_default()
+    }
+
+    /// Bytes on a link per byte of a label's payload: with headers and gaps, of the scheme with the fewest; 1 without flows.
+    fn wire_share(&self, label: &str) -> f64 {
+        let Some(number) = self.flows.labels.iter().position(|one| one == label) else { return 1.0 };
+        let share = |payload: u64, header: u64| {
+            let flows =
+                self.flows.flows.iter().filter(|flow| usize::from(flow.label) == number && flow.until.is_none());
+            let sum = |(bytes, packets): (f64, f64), flow: &Flow| {
+                (bytes + flow.size.0 as f64, packets + flow.size.0.div_ceil(payload) as f64)
+            };
+            let (bytes, packets) = flows.fold((0.0, 0.0), sum);
+            if bytes > 0.0 { 1.0 + packets * header as f64 / bytes } else { 1.0 }
+        };
+        let packets = &self.scenario.packets;
+        let carriers = self.schemes.iter().map(|scheme| scheme.setup.carriers[number]);
+        let mut headers: Vec<(u64, u64)> = carriers
+            .map(|carrier| match carrier {
+                Carrier::Rdma(_) => (packets.payload.0, packets.data_header.0 + packets.gap.0),
+                Carrier::Transport(_) => (packets.mss.0, packets.segment_header.0 + packets.gap.0),
+            })
+            .collect();
+        headers.dedup();
+        headers.into_iter().map(|(payload, header)| share(payload, header)).reduce(f64::min).unwrap_or(1.0)
     }
 }

@@ -13,7 +13,7 @@ impl fmt::Display for Lines<'_> {
         let mut labels: Vec<&str> = loads.iter().flat_map(|load| &load.labels).map(String::as_str).collect();
         labels.sort_unstable();
         labels.dedup();
-        write!(f, "\noffered    expected load of {}, spread evenly over equal paths:", labels.join(", "))?;
+        write!(f, "\noffered    expected load of {} with headers, spread evenly over equal paths:", labels.join(", "))?;
         for kind in loads.chunk_by(|a, b| a.links == b.links) {
             let each: Vec<String> = kind.iter().map(in_words).collect();
             write!(f, "\n           {}: {}", kind[0].links, each.join(", "))?;
@@ -61,16 +61,20 @@ control = "hpcc"
             show(&loaded.prepare().unwrap(), TYPICAL_RATE).to_string()
         };
         let plain = shown("");
-        let lines = "\noffered    expected load of background, spread evenly over equal paths:\n           \
-                     host links: 30.0 % up, 30.0 % down\n           tier 1's uplinks: 105.8 % up, 105.8 % down\nscheme ";
+        let lines = "\noffered    expected load of background with headers, spread evenly over equal paths:\n           \
+                     host links: 31.4 % up, 31.4 % down\n           tier 1's uplinks: 110.9 % up, 110.9 % down\nscheme ";
         assert!(plain.contains(lines), "{plain}");
-        let warning = "warning    workload[0].poisson.load (s:8): background offers 106 % of the capacity of tier 1's uplinks: \
-                       flows pile up; for at most 100 % on every link, write `load = 0.283`";
+        let warning = "warning    workload[0].poisson.load (s:8): background offers 111 % of the capacity of tier 1's uplinks, \
+                       with headers: flows pile up; for at most 100 % on every link, write `load = 0.27`";
         assert!(plain.contains(warning), "{plain}");
         let incast = "[[workload]]\nincast = { fan_in = 4, size = \"10kB\", every = \"16us\", duration = \"20us\", receiver = 3 }";
         let with = shown(incast);
-        let lines = "expected load of background, incast, spread evenly over equal paths:\n           host links: 30.2 % up, \
-                     30.2 % down (busiest 50.0 %)\n";
+        let lines = "expected load of background, incast with headers, spread evenly over equal paths:\n           host links: 31.7 % up, \
+                     31.7 % down (busiest 52.4 %)\n";
         assert!(with.contains(lines), "{with}");
+        let of_wire = text.replace("load = 0.3,", "load = 0.3, load_of = \"wire\",");
+        let loaded = Loaded::from_text("s", &of_wire, Path::new("."), &[]).unwrap();
+        let of_wire = show(&loaded.prepare().unwrap(), TYPICAL_RATE).to_string();
+        assert!(of_wire.contains("host links: 30.0 % up, 30.0 % down"), "{of_wire}");
     }
 }

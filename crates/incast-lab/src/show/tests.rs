@@ -72,7 +72,8 @@ fn counts_packets_and_links() {
     let show = shown(SMALL);
     let one = &show.labels[0];
     assert_eq!((one.label.as_str(), one.flows, one.bytes, one.last), ("one", 2, Bytes(12_500), Time::us(1)));
-    assert!((one.load.unwrap() - 12_500.0 * 8.0 / 1e-6 / 800e9).abs() < 1e-9);
+    // Half of the bytes start at 0, half 1 us later.
+    assert!((one.load.unwrap() - 6_250.0 * 8.0 / 1e-6 / 800e9).abs() < 1e-9);
     assert_eq!(show.labels[1].load, None);
     // 10 packets over 2 links and 3 over 4, data and ACKs; then three of the burst over 2 or 4.
     assert_eq!(show.estimate.unwrap().packets, 16);
@@ -229,5 +230,8 @@ fn doubtful_parameters_are_named() {
     assert!(!text.contains("`load_balancing = \"ecmp\"` (scheme C)"), "{text}");
     let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
     let text = warned(load);
-    assert!(text.contains("workload[2].poisson.load: poisson offers 150 % of the capacity of host links"), "{text}");
+    assert!(
+        text.contains("workload[2].poisson.load: poisson offers 164 % of the capacity of host links, with headers"),
+        "{text}"
+    );
 }

@@ -38,7 +38,7 @@ pub(super) struct Parts {
 
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Hosts, and the bit/s that each sends.
+    /// Hosts, and the bit/s of payload that each sends.
     pub(super) sources: Vec<(HostId, f64)>,
     /// A source in it sends to the others.
     pub(super) to: usize,

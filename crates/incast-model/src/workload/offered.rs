@@ -53,7 +53,7 @@ pub enum Direction {
 
 /// Highest expected load of links of a kind in one direction.
 ///
-/// Counts entries with a rate or a load, in bytes that their `load` counts. Assumes that flows spread evenly over the routes,
+/// Counts entries with a rate or a load, headers included, without ACKs. Assumes that flows spread evenly over the routes,
 /// that all links are up, and that entries last as long as they start flows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfferedLoad {
@@ -91,15 +91,14 @@ struct Carried {
 }
 
 /// Expected loads by kind and direction, for a workload of the same arguments. Empty, without computing `routes`, if no entry
-/// has a rate or a load.
+/// has a rate or a load. `wire`: bytes on a link per byte of payload, by label.
 pub fn offered<'a>(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
     routes: impl Fn() -> &'a Routes,
     tenancy: Option<&Tenancy>,
-    base_dir: &Path,
-    seed: u64,
-    horizon: Option<Time>,
+    (base_dir, seed, horizon): (&Path, u64, Option<Time>),
+    wire: impl Fn(&str) -> f64,
 ) -> Result<Vec<OfferedLoad>, EntryError> {
     let run = Run { base_dir, seed, horizon };
     let mut entries = Vec::new();
@@ -118,6 +117,10 @@ pub fn offered<'a>(
                 ports: vec![0.0; fabric.ports().len()],
             });
             carry(fabric, routes(), &parts.placed(members), &mut carried.ports);
+        }
+        if let Some(carried) = &mut found {
+            let headers = wire(&carried.label);
+            carried.ports.iter_mut().for_each(|bits| *bits *= headers);
         }
         entries.extend(found);
     }
@@ -340,7 +343,7 @@ impl OfferedLoad {
             _ => format!("{busiest} of the capacity of the link from {from} to {to} ({links}: {mean} on average)"),
         };
         let verb = if self.labels.len() == 1 { "offers" } else { "offer" };
-        let message = format!("{} {verb} {what}: flows pile up", self.labels.join(", "));
+        let message = format!("{} {verb} {what}, with headers: flows pile up", self.labels.join(", "));
         match &self.sources[..] {
             [Source { path, dial: Some(dial) }] => {
                 let (field, value) = (dial.field(), dial.scaled(worst));

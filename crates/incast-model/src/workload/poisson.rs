@@ -100,7 +100,7 @@ impl Pattern for Poisson {
         let mut parts = Parts::default();
         for region in self.regions(entry, &hosts)? {
             let to = Destinations::new(entry.members, region, self.locality, &entry.field("locality"))?;
-            let load = to.host_load(self.load, self.load_at, &entry.field("load_at"))?;
+            let load = to.host_load(self.load, self.load_at, &entry.field("load_at"))? / self.overhead(entry)?;
             let rates: Vec<f64> = region.iter().map(|&host| load * entry.capacity(host)).collect();
             to.parts(&rates, &mut parts);
         }

@@ -7,7 +7,7 @@ use crate::units::Rate;
 
 fn loads(fabric: &Fabric, specs: &[WorkloadSpec]) -> Vec<OfferedLoad> {
     let routes = Routes::shortest(fabric, NextHopOrder::Port);
-    offered(specs, fabric, || &routes, None, Path::new("."), 1, None).unwrap()
+    offered(specs, fabric, || &routes, None, (Path::new("."), 1, None), |_| 1.0).unwrap()
 }
 
 fn poisson(fields: &str) -> WorkloadSpec {
@@ -42,13 +42,14 @@ fn uplinks_of_an_oversubscribed_fabric_are_overloaded() {
     assert_eq!(
         said(&found),
         [
-            "workload[0].poisson.load: background offers 106 % of the capacity of tier 1's uplinks: flows pile up; for at \
+            "workload[0].poisson.load: background offers 106 % of the capacity of tier 1's uplinks, with headers: flows pile up; for at \
              most 100 % on every link, write `load = 0.283`"
         ]
     );
     assert_eq!(said(&loads(&fabric, &[poisson(r#""load": 0.283"#)])), [""; 0]);
     let routes = Routes::along(&fabric, Paths::UpDown, NextHopOrder::Port, &|_| true, &[]);
-    let up_down = offered(&[poisson(r#""load": 0.3"#)], &fabric, || &routes, None, Path::new("."), 1, None).unwrap();
+    let up_down =
+        offered(&[poisson(r#""load": 0.3"#)], &fabric, || &routes, None, (Path::new("."), 1, None), |_| 1.0).unwrap();
     assert!(near(mean(&up_down, Links::Uplink(1)), 0.3 * 4.0 * 112.0 / 127.0));
 }
 
@@ -95,15 +96,17 @@ fn a_link_that_stands_out_is_named() {
     let rest = "flows pile up; for at most 100 % on every link, write `load = 0.0625`";
     assert_eq!(
         said(&loads(&fabric, std::slice::from_ref(&fixed))),
-        [format!("workload[0].incast.load: incast offers 160 % of the capacity of the link from s0 to h3: {rest}")]
+        [format!(
+            "workload[0].incast.load: incast offers 160 % of the capacity of the link from s0 to h3, with headers: {rest}"
+        )]
     );
     let both = said(&loads(&fabric, &[poisson(r#""load": 0.2"#), fixed]));
     let rest = "flows pile up; for at most 100 % on every link, multiply their loads by 0.555";
     assert_eq!(
         both,
         [format!(
-            "workload: background, incast offer 180 % of the capacity of the link from s0 to h3 (host links: 30 % on average): \
-             {rest}"
+            "workload: background, incast offer 180 % of the capacity of the link from s0 to h3 (host links: 30 % on average), \
+             with headers: {rest}"
         )]
     );
     let random = loads(&fabric, &[incast(r#""size": "50kB", "load": 0.1"#)]);
@@ -117,7 +120,9 @@ fn a_link_that_stands_out_is_named() {
     let rest = "flows pile up; for at most 100 % on every link, write `every = \"320us\"`";
     assert_eq!(
         every("256us"),
-        [format!("workload[0].incast.every: incast offers 125 % of the capacity of the link from s0 to h3: {rest}")]
+        [format!(
+            "workload[0].incast.every: incast offers 125 % of the capacity of the link from s0 to h3, with headers: {rest}"
+        )]
     );
     let once = pattern("incast", r#"{"fan_in": 8, "size": "1GB"}"#);
     assert_eq!(loads(&fabric, &[once, pattern("ring_all_reduce", r#"{"size": "1GB"}"#)]), []);
@@ -130,7 +135,7 @@ fn entries_add_up_while_they_overlap() {
     let rest = "flows pile up; for at most 100 % on every link, multiply their loads by 0.909";
     assert_eq!(
         said(&loads(&fabric, &specs)),
-        [format!("workload: background, poisson offer 110 % of the capacity of host links: {rest}")]
+        [format!("workload: background, poisson offer 110 % of the capacity of host links, with headers: {rest}")]
     );
     specs[1].start = Time::ms(1);
     let found = loads(&fabric, &specs);
