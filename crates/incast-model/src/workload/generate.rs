@@ -530,7 +530,7 @@ mod tests {
         let messages: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert!(
             messages[0].starts_with("label `poisson`: ")
-                && messages[0].contains(" end of the simulation at 1 ps; write")
+                && messages[0].contains(" end of the simulation at 1 ps; leave out")
         );
         assert_eq!(messages.len(), 2);
     }

@@ -11,6 +11,8 @@ use crate::units::{Bytes, Rate, Time, ceil3, floor3};
 const TOLERATED: f64 = 0.01;
 /// Flows that need so many times the simulation stand for endless ones (our choice): no warning.
 const ENDLESS: u64 = 10;
+/// Advised horizon over the least time (our choice): queues and headers take time too.
+const MORE: u64 = 2;
 
 /// End of a transfer that nothing delays.
 struct Transfer {
@@ -19,7 +21,7 @@ struct Transfer {
 }
 
 /// Warns if flows cannot end before the simulation: starts at `horizon` or later, and bytes that the hosts' links cannot carry
-/// before. With the horizon that suffices.
+/// before.
 pub(super) fn too_early(fabric: &Fabric, flows: &FlowSet, horizon: Option<Time>) -> Vec<WorkloadWarning> {
     let Some(horizon) = horizon else { return Vec::new() };
     let rates = rates(fabric);
@@ -38,8 +40,12 @@ pub(super) fn too_early(fabric: &Fabric, flows: &FlowSet, horizon: Option<Time>)
     let wanted = last.into_iter().chain(busiest.as_ref().map(|one| one.end)).max().unwrap_or(horizon);
     let Some(first) = flows.flows.iter().map(|flow| flow.start).min() else { return Vec::new() };
     // Three digits of the time after the first start.
-    let rounded = |time: Time| Time(first.0.saturating_add(ceil3(time.0.saturating_sub(first.0))));
-    let advice = |least: Time| format!("write `simulation.horizon = \"{}\"`", rounded(Time(least.0 + 1)));
+    let after = |time: Time| time.0.saturating_sub(first.0);
+    let rounded = |time: Time| Time(first.0.saturating_add(ceil3(after(time))));
+    let advice = |least: Time| {
+        let more = Time(first.0.saturating_add(ceil3(after(least).saturating_mul(MORE).max(1))));
+        format!("leave out `simulation.horizon`, or write for instance `simulation.horizon = \"{more}\"`")
+    };
     let mut found = late_starts(flows, horizon, |label| advice(wanted.max(label)));
     let started = || alone.iter().filter(|(flow, _)| flow.start < horizon);
     let cut: Vec<&(&Flow, Time)> = started().filter(|(_, end)| *end > horizon).collect();
@@ -152,7 +158,7 @@ mod tests {
         let json = r#"{"fan_in": 3, "size": "1MB", "receiver": 0}"#;
         // 3 MB at 100 Gb/s take 240 us.
         let said = "simulation.horizon: h0 receives 3 MB at 100 Gb/s: until 240 us at the earliest, but the simulation ends at 100 us; \
-                    write `simulation.horizon = \"241us\"`";
+                    leave out `simulation.horizon`, or write for instance `simulation.horizon = \"480us\"`";
         assert_eq!(found("incast", json, Time::us(100)), [said]);
         assert_eq!(found("incast", json, Time::us(240)), [""; 0]);
         assert_eq!(found("incast", json, Time::us(24)), [""; 0], "endless flows are cut off on purpose");
@@ -163,19 +169,20 @@ mod tests {
         let json = r#"[{"src": 0, "dst": 1, "size": "1MB", "start": "50us"}, {"src": 2, "dst": 3, "size": "1kB"}]"#;
         // 1 MB takes 80 us: until 130 us.
         let [text] = &found("list", json, Time::us(120))[..] else { panic!() };
-        assert!(text.contains("until 130 us at the earliest") && text.contains("horizon = \"131us\""), "{text}");
+        assert!(text.contains("until 130 us at the earliest") && text.contains("horizon = \"260us\""), "{text}");
         let json = r#"[{"src": 0, "dst": 1, "size": "1kB"}, {"src": 0, "dst": 1, "size": "500kB", "start": "90us"}]"#;
         // The link has time for 1.5 MB; the flow's 40 us end at 130 us.
         let said = "simulation.horizon: 1 of 2 flows cannot complete by 120 us even alone in the network: the last needs until 130 us; \
-                    write `simulation.horizon = \"131us\"`";
+                    leave out `simulation.horizon`, or write for instance `simulation.horizon = \"260us\"`";
         assert_eq!(found("list", json, Time::us(120)), [said]);
         assert_eq!(found("list", json, Time::us(130)), [""; 0]);
         // A late first start does not round the time after it.
         let late = r#"[{"src": 0, "dst": 2, "size": "10MB", "start": "2s"}]"#;
         let [text] = &found("list", late, Time::us(2_000_500))[..] else { panic!() };
-        assert!(text.contains("until 2000.8 ms;") && text.contains("horizon = \"2000.801ms\""), "{text}");
+        assert!(text.contains("until 2000.8 ms;") && text.contains("horizon = \"2001.6ms\""), "{text}");
         let late = found("list", json, Time::us(90));
-        let said = "label `list`: 1 of 2 flows start after the end of the simulation at 90 us; write `simulation.horizon = \"131us\"`";
+        let said = "label `list`: 1 of 2 flows start after the end of the simulation at 90 us; \
+                    leave out `simulation.horizon`, or write for instance `simulation.horizon = \"260us\"`";
         assert_eq!(late[..], [said]);
     }
 
