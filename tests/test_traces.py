@@ -86,9 +86,22 @@ def test_a_start_after_the_end_of_time_is_refused_at_its_entry(tmp_path: Path) -
     assert "a time from the start of the run, 0 or more and below 4000 s" in text
 
 
-def test_flows_with_dependencies_are_no_trace(command: Command, tmp_path: Path) -> None:
-    after = 'list = [{ src = 0, dst = 1, size = 1, name = "a" }, { src = 1, dst = 0, size = 1, after = ["a"] }]'
-    write(tmp_path, SCENARIO.format(workload=after), "s.toml")
+def test_a_collective_runs_the_same_from_its_trace(command: Command, tmp_path: Path) -> None:
+    ring = 'ring_all_reduce = { size = "40kB", iterations = 2, compute = "3us" }'
+    write(tmp_path, SCENARIO.format(workload=ring), "s.toml")
+    for name in ["t.csv", "t.parquet"]:
+        assert command("trace", "s.toml", "-o", name).returncode == 0
+        write(tmp_path, SCENARIO.format(workload=f'trace.file = "{name}"'), "again.toml")
+        original, replayed = (
+            [flow["finish_ps"] for flow in incast.load(tmp_path / file).run(tmp_path / f"{name}-{file[0]}").flows.dicts()]
+            for file in ("s.toml", "again.toml")
+        )
+        assert original == replayed
+
+
+def test_flows_that_an_end_cancels_are_no_trace(command: Command, tmp_path: Path) -> None:
+    ring = 'end = "1ms"\nring_all_reduce = { size = "40kB", iterations = 2 }'
+    write(tmp_path, SCENARIO.format(workload=ring), "s.toml")
     done = command("trace", "s.toml", "-o", "t.csv")
     assert (done.returncode, list(tmp_path.glob("t.csv"))) == (2, [])
     assert "cannot be part of a trace" in done.stderr

@@ -40,6 +40,7 @@ pub fn trace(bytes: &[u8]) {
             one.label = other.label;
             assert_eq!(&one, other);
         }
+        assert_eq!(again.gates, set.gates);
     }
 }
 

@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array};
 use incast_model::flow::FlowSet;
-use incast_model::workload::{check_trace, write_trace};
+use incast_model::workload::{TraceWaits, check_trace, write_trace};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 /// Writes flows for a `trace` workload: Parquet if the name ends in `.parquet`, else CSV.
 ///
-/// Omits explicit paths and message numbers; refuses dependencies and backlogged flows.
+/// Omits explicit paths, message numbers and iterations of collectives; refuses backlogged flows, and those that an entry's end
+/// cancels.
 pub fn export_trace(flows: &FlowSet, file: &Path) -> io::Result<()> {
     if !is_parquet(file) {
         let mut out = io::BufWriter::new(File::create(file)?);
@@ -24,7 +25,7 @@ pub fn export_trace(flows: &FlowSet, file: &Path) -> io::Result<()> {
     check_trace(flows)?;
     let all = || flows.flows.iter();
     let label = |label: u16| flows.labels.get(usize::from(label)).map_or("", String::as_str);
-    let columns: [(&str, ArrayRef); 8] = [
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("src", Arc::new(UInt32Array::from_iter_values(all().map(|f| f.src.0)))),
         ("dst", Arc::new(UInt32Array::from_iter_values(all().map(|f| f.dst.0)))),
         ("size_bytes", Arc::new(UInt64Array::from_iter_values(all().map(|f| f.size.0)))),
@@ -34,6 +35,17 @@ pub fn export_trace(flows: &FlowSet, file: &Path) -> io::Result<()> {
         ("sport", Arc::new(UInt16Array::from_iter_values(all().map(|f| f.sport)))),
         ("dport", Arc::new(UInt16Array::from_iter_values(all().map(|f| f.dport)))),
     ];
+    if let Some(waits) = TraceWaits::new(flows) {
+        let numbers = || 0..flows.flows.len();
+        columns.extend([
+            ("name", Arc::new(StringArray::from_iter_values(numbers().map(|flow| waits.name(flow)))) as ArrayRef),
+            ("after", Arc::new(StringArray::from_iter_values(numbers().map(|flow| waits.after(flow))))),
+            (
+                "delay_ps",
+                Arc::new(UInt64Array::from_iter_values(numbers().map(|flow| waits.delay(flow).unwrap_or_default().0))),
+            ),
+        ]);
+    }
     let batch = RecordBatch::try_from_iter(columns).map_err(io::Error::other)?;
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
     let mut writer = ArrowWriter::try_new(File::create(file)?, batch.schema(), Some(properties))?;
@@ -59,6 +71,8 @@ hosts = 4
 list = [{ src = 0, dst = 1, size = 5 }, { src = 2, dst = 1, size = "2MB", start = "1500ps", priority = 4 }]
 [[workload]]
 incast = { fan_in = 3, size = "1kB", receiver = 3 }
+[[workload]]
+list = [{ src = 0, dst = 1, size = 5, name = "a" }, { src = 1, dst = 0, size = 1, after = ["a"], delay = "7ns" }]
 [scheme.A]
 control = "hpcc"
 "#;
@@ -87,6 +101,7 @@ control = "hpcc"
                     .collect::<Vec<_>>()
             };
             assert_eq!(facts(&read), facts(&made), "{name}");
+            assert_eq!((read.gates.len(), &read.gates), (1, &made.gates), "{name}");
         }
     }
 

@@ -37,6 +37,7 @@ mod tables;
 #[cfg(test)]
 mod testing;
 mod trace;
+mod trace_writer;
 mod tree;
 mod waits;
 mod warning;
@@ -70,6 +71,7 @@ pub use sizes::{
 };
 pub use spec::WorkloadSpec;
 pub use tables::SizeTable;
-pub use trace::{Trace, check_trace, write_trace};
+pub use trace::Trace;
+pub use trace_writer::{TraceWaits, check_trace, write_trace};
 pub use tree::{TreeAlgorithm, TreeAllReduce};
 pub use warning::WorkloadWarning;

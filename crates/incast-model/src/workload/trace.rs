@@ -1,4 +1,3 @@
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -10,7 +9,7 @@ use super::table_file;
 use super::waits::{Named, Spot, gates};
 use crate::entry::{EntryError, LABEL_RULE, Place, is_label};
 use crate::fabric::HostId;
-use crate::flow::{Flow, FlowSet, MAX_TIME};
+use crate::flow::{Flow, MAX_TIME};
 use crate::units::Time;
 
 /// Replays the flows of a CSV or Parquet file.
@@ -273,44 +272,14 @@ fn time(text: &str, factor: u64) -> Option<Time> {
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(Time(ps as u64))
 }
 
-/// Refuses flows that a trace cannot express.
-pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
-    let why = if !flows.gates.is_empty() {
-        "flows that start when others have ended cannot be part of a trace, which has fixed starts"
-    } else if flows.flows.iter().any(|flow| flow.until.is_some()) {
-        "backlogged flows cannot be part of a trace, which has a size for each"
-    } else {
-        return Ok(());
-    };
-    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
-}
-
-/// Writes a trace that reads back as the same flows, in order, without explicit paths and message membership; see
-/// [`check_trace`].
-pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
-    if let Some(label) = flows.labels.iter().find(|label| !is_label(label)) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("label `{label}`: must be {LABEL_RULE}")));
-    }
-    check_trace(flows)?;
-    writeln!(to, "src,dst,size_bytes,start_ps,priority,label,sport,dport")?;
-    for f in &flows.flows {
-        let label = flows.labels.get(usize::from(f.label)).map_or("", String::as_str);
-        let (src, dst, size, start) = (f.src.0, f.dst.0, f.size.0, f.start.0);
-        writeln!(to, "{src},{dst},{size},{start},{},{label},{},{}", f.priority, f.sport, f.dport)?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use proptest::prelude::*;
-
-    use super::super::testing::{flows, folder, generate_in, pattern, refused_in, star};
+    use super::super::testing::{folder, generate_in, pattern, refused_in, star};
     use super::*;
-    use crate::flow::Gate;
-    use crate::units::{Bytes, Rate};
+    use crate::flow::{FlowSet, Gate};
+    use crate::units::Rate;
 
     fn read(text: &str) -> Result<FlowSet, EntryError> {
         let folder = folder();
@@ -321,58 +290,6 @@ mod tests {
     fn why(text: &str) -> String {
         let message = read(text).unwrap_err().to_string();
         message[message.find("t.csv").unwrap()..].to_owned()
-    }
-
-    prop_compose! {
-        fn flow()(
-            (src, step, size) in (0u32..16, 1u32..16, 1u64..),
-            (start, priority, label) in (0u64..1 << 40, 1u8..8, 0u16..2),
-            (sport, dport) in (1u16.., 1u16..),
-        ) -> Flow {
-            Flow {
-                src: HostId(src),
-                dst: HostId((src + step) % 16),
-                size: Bytes(size),
-                start: Time(start),
-                priority,
-                label,
-                sport,
-                dport,
-                path: None,
-                until: None,
-            }
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        #[test]
-        fn written_traces_read_back(mut flows in prop::collection::vec(flow(), 0..50)) {
-            flows.sort_by_key(|flow| flow.start);
-            let set = FlowSet { flows, labels: vec!["trace".into(), "incast a".into()], ..FlowSet::default() };
-            let mut text = Vec::new();
-            write_trace(&set, &mut text).unwrap();
-            let again = read(&String::from_utf8(text).unwrap()).unwrap();
-            prop_assert_eq!(&set.flows.len(), &again.flows.len());
-            for (a, b) in set.flows.iter().zip(&again.flows) {
-                prop_assert_eq!(&set.labels[usize::from(a.label)], &again.labels[usize::from(b.label)]);
-                prop_assert_eq!(a, &Flow { label: a.label, ..b.clone() });
-            }
-        }
-    }
-
-    #[test]
-    fn generated_flows_survive_the_trip() {
-        let spec = pattern("poisson", r#"{"load": 0.5, "sizes": "fb_hadoop", "duration": "100us"}"#);
-        let set = flows(&star(16, Rate::gbps(100)), &spec, 4);
-        let mut text = Vec::new();
-        write_trace(&set, &mut text).unwrap();
-        let again = read(&String::from_utf8(text).unwrap()).unwrap();
-        assert_eq!(again.flows.len(), set.flows.len());
-        assert!(
-            again.flows.iter().zip(&set.flows).all(|(a, b)| (a.start, a.sport, a.size) == (b.start, b.sport, b.size))
-        );
-        assert_eq!(again.labels[usize::from(again.flows[0].label)], "poisson");
     }
 
     #[test]
@@ -451,13 +368,6 @@ mod tests {
     }
 
     #[test]
-    fn flows_that_wait_are_not_written_as_if_they_did_not() {
-        let list = r#"[{"name": "a", "src": 0, "dst": 1, "size": 1}, {"src": 1, "dst": 0, "size": 1, "after": ["a"]}]"#;
-        let set = flows(&star(2, Rate::gbps(1)), &pattern("list", list), 1);
-        assert_eq!(write_trace(&set, Vec::new()).unwrap_err().to_string(), check_trace(&set).unwrap_err().to_string());
-    }
-
-    #[test]
     fn flows_of_a_trace_wait() {
         let header = "src,dst,size_bytes,start_us,name,after,delay_ns\n";
         let set = read(&format!("{header}0,1,7,5,a,,\n1,0,8,1,,b  a,30\n2,1,9,0,b,,\n3,1,6,0,,b,\n")).unwrap();
@@ -493,17 +403,6 @@ mod tests {
         let message = refused_in(folder.path(), &star(2, Rate::gbps(1)), &spec);
         assert!(
             message.ends_with("t.csv:3:9: `77`: must be empty if messages are split over several queue pairs (qps)")
-        );
-    }
-
-    #[test]
-    fn labels_that_a_trace_cannot_hold_are_refused() {
-        let set = FlowSet { labels: vec!["a,b".into()], ..FlowSet::default() };
-        assert!(
-            write_trace(&set, Vec::new())
-                .unwrap_err()
-                .to_string()
-                .contains("label `a,b`: must be a name of at most 200")
         );
     }
 }

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::echo::word;
 use crate::entry::EntryError;
@@ -36,11 +36,12 @@ pub(super) fn gates(
     let mut gates = Vec::new();
     for (place, flow) in flows.iter().enumerate().filter(|(_, flow)| !flow.after.is_empty()) {
         let mut waits_for = Vec::with_capacity(flow.after.len());
+        let mut seen = HashSet::with_capacity(flow.after.len());
         for (nth, name) in flow.after.iter().enumerate() {
             let refuse = |allowed: &str| refuse(place, Spot::After(nth), name, allowed.into());
             match places.get(name) {
                 None => return Err(refuse("the name of another flow here").near(places.keys().copied())),
-                Some(other) if waits_for.contains(other) => return Err(refuse("named once")),
+                Some(other) if !seen.insert(*other) => return Err(refuse("named once")),
                 Some(&other) => waits_for.push(other),
             }
         }
