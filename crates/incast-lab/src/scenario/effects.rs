@@ -170,7 +170,7 @@ impl Facts<'_> {
     pub(super) fn verdict(&self, name: &str) -> Verdict {
         let is_named = |guard: &str| name.strip_prefix("switch.") == Some(guard);
         if let Some((_, guard)) = self.params().switch.guards().find(|(guard, _)| is_named(guard)) {
-            unless(guard.enabled(), "the guard is off; write `enabled = true` in its table")?;
+            unless(guard.enabled(), "its table has `enabled = false`; write `enabled = true`")?;
             return if guard.needs_pfc() { self.pauses() } else { self.switches() };
         }
         let group = name.rsplit_once('.').map(|(group, _)| format!("{group}.*")).unwrap_or_default();

@@ -419,8 +419,12 @@ impl<'a> Facts<'a> {
         let marks = drawn && params.arithmetic != Arithmetic::Ns3;
         // Each hypervisor draws a phase.
         let clocks = params.hypervisor.as_ref().is_some_and(|one| !one.periods().is_empty());
+        let telemetry = self.controls().any(|one| matches!(one.control, Control::HpccPint(_)));
+        let pauses = params.network.pause.iter().any(|pause| pause.random.is_some());
+        let changes = params.switch.tagging.change.iter().any(|change| change.within > Time::ZERO);
+        let events = pauses || changes || params.switch.isolation.enabled || self.failures().is_ok();
         unless(
-            flows || paths || marks || clocks || params.host.jitter > Time::ZERO || self.failures().is_ok(),
+            flows || paths || marks || clocks || telemetry || events || params.host.jitter > Time::ZERO,
             "nothing in this scenario is random",
         )
     }

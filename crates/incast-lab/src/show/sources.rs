@@ -58,7 +58,9 @@ impl Find<'_> {
             _ => (self.scheme.ecn.given(), scenario.ecn.given()),
         };
         let of_scheme = path::join(&path::join(&path::join("scheme", self.name), section), key);
-        let place = |path: &str| self.prepared.given.place(path).unwrap_or_else(|| "profile".into());
+        let given = &self.prepared.given;
+        let no_place = if given.written(&["profile"]).is_some() { "profile" } else { "Python" };
+        let place = |path: &str| given.place(path).unwrap_or_else(|| no_place.into());
         if own.contains_key(key) {
             place(&of_scheme)
         } else if all.contains_key(key) {

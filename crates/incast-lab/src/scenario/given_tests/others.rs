@@ -29,6 +29,17 @@ pub(super) const CASES: &[Case] = &[
     ),
     ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", DCQCN]),
     ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", HPCC, SPINES]),
+    ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", "[scheme.A]\ncontrol = \"hpcc_pint\"\n"]),
+    (
+        "seed",
+        "seed",
+        &["seed = 7\n", HPCC, "[network]\npause = [{ host = \"h0\" }]\n"],
+        &[
+            "seed = 7\n",
+            HPCC,
+            "[network]\npause = [{ host = \"h0\", until = \"1ms\", random = { pause = [\"1us\", \"9us\"], gap = [\"1us\", \"9us\"] } }]\n",
+        ],
+    ),
     (
         "seed",
         "seed",
