@@ -32,6 +32,9 @@ fn priorities(setup: &Setup, counts: impl Fn(&Carrier) -> bool) -> u8 {
     flows.fold(0, |mask, flow| mask | 1 << flow.priority)
 }
 
+/// Packets that a queue must hold at least for thresholds to be of use (our choice): Kmin is a quarter.
+const SMALL: u64 = 8;
+
 struct Marking {
     switch: NodeId,
     rate: Rate,
@@ -76,7 +79,10 @@ fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     let worst = all.iter().find(never).or_else(|| all.iter().find(late))?;
     let step = params.ecn.kmin == params.ecn.kmax;
     let exact = |rate: Rate| params.ecn.by_rate.iter().any(|one| one.rate == rate);
-    let advice = if exact(worst.rate) {
+    let packet = params.packets.largest(&setup.carriers);
+    let advice = if worst.useful() < SMALL * packet {
+        format!("thresholds below would be a packet or less: enlarge `{}`", limit(&params.switch.queues))
+    } else if exact(worst.rate) {
         let same = all.iter().filter(|one| one.rate == worst.rate).map(Marking::useful).min()?;
         format!("for {:#} in ecn.by_rate, write {}", worst.rate, thresholds(same, step))
     } else {
@@ -92,6 +98,14 @@ fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
         _ => format!("but its queue holds at most {:#}: it never marks", Bytes(worst.most)),
     };
     Some(Warning::new("ecn.kmin", format!("Kmin of a port of {name} is {:#}, {what}; {advice}", Bytes(worst.kmin))))
+}
+
+const fn limit(queues: &QueueParams) -> &'static str {
+    match queues {
+        QueueParams::Shared => "switch.buffer",
+        QueueParams::DropTail { .. } => "switch.queues.drop-tail.limit",
+        QueueParams::Pfabric { .. } => "switch.queues.pfabric.limit",
+    }
 }
 
 /// Kmax at the useful end, Kmin a quarter of it (the HPCC evaluation's 100 and 400 kB); one threshold at the lower of the two.
@@ -247,6 +261,9 @@ mod tests {
                 .ends_with("holds at most 300 kB: it never marks; write `kmin = \"37.5kB\"` and `kmax = \"150kB\"`")
         );
         assert_eq!(tail("500kB"), None);
+        let said =
+            "it never marks; thresholds below would be a packet or less: enlarge `switch.queues.drop-tail.limit`";
+        assert!(tail("9kB").unwrap().ends_with(said), "{tail:?}", tail = tail("9kB"));
     }
 
     #[test]
