@@ -386,8 +386,12 @@ impl<'a> Plan<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use incast_model::fabric::generators::RailOptimized;
     use incast_model::units::Bytes;
 
+    use super::*;
     use crate::nodes::bench::Frame::{Ack, Data};
     use crate::nodes::bench::{Bench, flow, star};
     use crate::switch::Forwarding;
@@ -409,6 +413,16 @@ mod tests {
         assert_eq!(handled(&[100, 100], Forwarding::CutThrough), [10, 110]);
         assert_eq!(handled(&[25, 100], Forwarding::CutThrough), [400, 800]);
         assert_eq!(handled(&[25, 100], Forwarding::CutThroughUnderrun), [40, 440]);
+    }
+
+    #[test]
+    fn partitions_run_as_many_windows_by_themselves_as_the_links_between_them_allow() {
+        let nodes = Bench::whole(&[flow(0, 1, 1)], |setup| {
+            setup.fabric = Arc::new(RailOptimized::new(4, 2).build().unwrap());
+        });
+        let apart = |cut| Layout::new(&nodes.network, cut).0.windows_apart();
+        // NVLink takes 250 ns, other links take 1 us.
+        assert_eq!([Cut::Into(2), Cut::Nodes, Cut::Whole].map(apart), [4, 1, UNCUT]);
     }
 
     #[test]
