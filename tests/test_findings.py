@@ -277,12 +277,25 @@ def test_pauses_have_the_longest_port_and_the_root() -> None:
     source = Made(pauses=CHAIN, ports=[*ports, {"port": 99}], flows=[{}])
     (finding,) = pauses(source)
     assert finding.text == (
-        "PFC paused 4 ports, the longest for 80 % of the time (s0 to s1); s1 to h1 was the root of 75 % of "
+        "PFC paused 4 ports, the longest for 8 us, 80 % of the run (s0 to s1); s1 to h1 was the root of 75 % of "
         "the paused time."
     )
     assert texts(pauses, Made()) == []
     # A pause at the end of the run has no length.
     assert texts(pauses, Made(pauses=[{}], ports=[{}], flows=[{}])) == []
+
+
+def test_pauses_of_schemes_are_shares_of_one_interval() -> None:
+    # A's port was paused for longer; a slow flow makes its run so long that the share of its own run is smaller.
+    manifests = {"A": manifest(end_ps=40 * US), "B": manifest(end_ps=10 * US)}
+    rows: list[Row] = [{"scheme": "A", "paused_ps": 2 * US, "node_name": "h1"}, {"scheme": "B", "paused_ps": US}]
+    starts: list[Row] = [{"scheme": name} for name in "AB"]
+    ends: list[Row] = [{**row, "start_ps": 0, "end_ps": US} for row in starts]
+    (finding,) = pauses(Made(manifests, pauses=ends, ports=rows, flows=starts))
+    # 2 us of 40 us.
+    assert finding.text.startswith(
+        "PFC paused 1 port, for 1 us (B) and 2 us (A), up to 5 % of the longest run, 40 us (h1 to s0 under A)"
+    )
 
 
 def test_watchdog_storms_have_their_first_port() -> None:

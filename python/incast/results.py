@@ -63,7 +63,9 @@ class Results:
 
     def warnings(self) -> list[str]:
         """Warnings of the run, to check before trusting its results."""
-        return self._folder.warnings()
+        from incast import unreached
+
+        return [*self._folder.warnings(), *unreached.warnings(self)]
 
     def findings(self) -> list[Finding]:
         """The most important findings about the run, as sentences (`incast.findings`)."""

@@ -22,6 +22,7 @@ from incast.findings.seed import one_seed
 from incast.findings.storms import storms, watchdog
 from incast.findings.stuck import stuck
 from incast.findings.unfinished import unfinished
+from incast.findings.unreached import unreached, with_caveat
 from incast.findings.victims import victims
 from incast.results import Results
 
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     storms,
     watchdog,
     failures,
+    unreached,
     drops,
     unfinished,
     partial,
@@ -68,4 +70,5 @@ def findings_of(source: Source, *, most: int = MOST) -> list[Finding]:
     found = [finding for rule in RULES for finding in rule(source)]
     found = sorted(found, key=lambda each: -each.importance)[:most]
     caveat = list(one_seed(source, found))
-    return sorted([*found[: most - len(caveat)], *caveat], key=lambda each: -each.importance)
+    found = with_caveat(source, found[: most - len(caveat)])
+    return sorted([*found, *caveat], key=lambda each: -each.importance)

@@ -105,12 +105,6 @@ def sentence(text: str) -> str:
     return text[0].upper() + text[1:] if text.startswith(LOWER) else text
 
 
-def longest(ports: Mapping[str, int], shares: Mapping[str, float], of: str) -> str:
-    """Number of paused ports, and how long the port paused longest was: `2 ports, the longest for 5 % of the run`."""
-    which = "the longest " if max(ports.values()) > 1 else ""
-    return f"{counted(ports, 'port')}, {which}for {spread(shares, share)} of {of}"
-
-
 def prefix(schemes: Sequence[str], all_: Sequence[str]) -> str:
     """The schemes that a sentence is about, at its start: `DCQCN, HPCC: `; empty if it is about all of the run."""
     return "" if len(schemes) == len(all_) else f"{', '.join(_few(schemes))}: "
