@@ -415,13 +415,24 @@ def test_timeouts_are_counted_with_their_flows() -> None:
 
 
 def test_victims_need_a_share_of_the_blocked_time() -> None:
-    rows = [{"victim_ps": 30, "blocked_ps": 60}, {"host_blocked_ps": 40}]
-    assert texts(victims, Made(waits=rows)) == [
-        "PFC blocked 1 flow as victims: 30 % of the blocked time had its root cause elsewhere."
-    ]
+    rows = [{"victim_ps": 30 * US, "blocked_ps": 60 * US}, {"host_blocked_ps": 40 * US}]
+    text = (
+        "PFC blocked 1 flow as victims, for 30 us summed over packets: 30 % of the blocked time had its root cause "
+        "elsewhere."
+    )
+    assert texts(victims, Made(waits=rows)) == [text]
     assert texts(victims, Made(waits=[{"blocked_ps": 60}])) == []
     (found,) = victims(Made(waits=rows))
     assert LONG_PAUSES > found.importance > COMPARISON
+    # B has samples of waits, but PFC blocked none of its flows.
+    (found,) = victims(Made(BOTH, waits=[*rows, {"scheme": "B"}]))
+    assert (found.text, found.schemes) == (f"A: {text}", ("A",))
+
+
+def test_flows_of_a_deadlock_are_no_victims() -> None:
+    rows = [{"scheme": name, "victim_ps": 30 * US, "blocked_ps": 60 * US} for name in "AB"]
+    (text,) = texts(victims, Made({"A": manifest(deadlocks=[{"ended_ps": None}]), "B": manifest()}, waits=rows))
+    assert text.startswith("B: PFC blocked 1 flow as victims, for 30 us summed over packets: 50 % ")
 
 
 def test_a_busy_tier_limits_flows() -> None:
