@@ -12,6 +12,7 @@ from incast import charts
 from incast.charts import look
 from incast.findings.chains import trees
 from incast.findings.percentile import SLOWDOWN, p99
+from incast.schema import NetworkParams
 
 FABRIC = """\
 [fabric.leaf_spine]
@@ -91,6 +92,19 @@ def test_a_failure_comes_first_with_its_losses(tmp_path: Path) -> None:
     assert first.to_dict() == {
         "kind": "failure", "importance": first.importance, "text": first.text, "schemes": ["DCQCN", "HPCC"]
     }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::incast.IncastWarning")
+def test_a_failure_of_one_scheme_has_the_run_without_it(tmp_path: Path) -> None:
+    failure = '[{ link = ["leaf0", "spine0"], at = "20us", until = "40us" }]'
+    own = f'[scheme."A a"]\ncontrol = "dcqcn"\nnetwork.failure = {failure}\n'
+    text = f'{FABRIC}\n{own}\n[rdma]\nrto = "100us"\n'
+    found = [each.text for each in run(tmp_path, text).findings() if each.kind == "failure"]
+    assert found[0].startswith("A a: leaf0-spine0 was down from 20 us to 40 us: ")
+    without = """--set 'scheme."A a".network.failure=[]'."""
+    assert [each for each in found if each.startswith("A a: flows during an outage") and each.endswith(without)]
+    own_settings = (incast.load(tmp_path / "scenario.toml", [without[7:-2]]).scheme or {})["A a"]
+    assert own_settings.network == NetworkParams(failure=[])
 
 
 @pytest.mark.filterwarnings("ignore::incast.IncastWarning")

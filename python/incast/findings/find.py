@@ -19,6 +19,7 @@ from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
 from incast.findings.retransmissions import retransmissions, spurious, timeouts
 from incast.findings.seed import one_seed
+from incast.findings.slower import slower, with_losses
 from incast.findings.storms import storms, watchdog
 from incast.findings.stuck import stuck
 from incast.findings.unfinished import unfinished
@@ -32,6 +33,8 @@ RULES: tuple[Rule, ...] = (
     storms,
     watchdog,
     failures,
+    with_losses,
+    slower,
     unreached,
     drops,
     unfinished,
