@@ -13,6 +13,7 @@ from incast.findings.drops import drops
 from incast.findings.failures import failures
 from incast.findings.finding import Finding
 from incast.findings.guarantees import guarantees
+from incast.findings.limits import rising
 from incast.findings.overload import overload
 from incast.findings.partial import partial
 from incast.findings.pauses import pauses
@@ -43,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     pauses,
     victims,
     guarantees,
+    rising,
     timeouts,
     retransmissions,
     spurious,
