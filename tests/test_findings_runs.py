@@ -12,6 +12,7 @@ from incast import charts
 from incast.charts import look
 from incast.findings.chains import trees
 from incast.findings.percentile import SLOWDOWN, p99
+from incast.findings.seed import is_without_effect
 from incast.schema import NetworkParams
 
 FABRIC = """\
@@ -178,6 +179,64 @@ def test_comparisons_name_the_schemes_with_an_event(tmp_path: Path) -> None:
         results = run(tmp_path, text)
     (completion,) = (each for each in results.findings() if each.kind == "completion")
     assert completion.text.endswith(" Only the run of HPCC had the failure of link h4-s0 at 270 us.")
+
+
+FIXED = """\
+[fabric.star]
+hosts = 4
+
+[[workload]]
+ring_all_reduce.size = "400kB"
+
+[[workload]]
+moe_all_to_all = { size = "400kB", layers = 2, expert = "1us" }
+
+[[workload]]
+list = [{ src = 0, dst = 1, size = "100kB" }]
+
+[scheme.PFC]
+control = "unlimited"
+
+[scheme.HPCC]
+control = "hpcc"
+
+[scheme.TCP]
+transport = "tcp"
+"""
+
+
+SLOW = '{ at = "h0", priority = 3, until = "99us", random = { pause = ["1us", "2us"], gap = ["1us", "2us"] } }'
+
+
+def test_the_seed_is_reported_only_if_something_is_random(tmp_path: Path) -> None:
+    scenario = write(tmp_path, FIXED)
+    first, second = (incast.load(scenario, [f"seed={seed}"]).run() for seed in (1, 2))
+    # The rule holds: another seed changes no time of a flow.
+    assert [*first.flows.dicts()] == [*second.flows.dicts()]
+    kinds = [each.kind for each in first.findings()]
+    assert "iterations" in kinds
+    assert "seed" not in kinds
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "scheme.PFC.control=dcqcn",  # marks
+        "scheme.HPCC.control=hpcc_pint",
+        "host.jitter=100ns",
+        "fabric={ leaf_spine = { leaves = 2, spines = 2, hosts_per_leaf = 2 } }",
+        'workload=[{ incast = { fan_in = 2, size = "9kB" } }]',
+        'workload=[{ moe_all_to_all = { size = "40kB", layers = 1, skew = { zipf = 1.0 } } }]',
+        'workload=[{ ring_all_reduce = { size = "40kB", ranks = { order = "random" } } }]',
+        'network.failure=[{ random = { links = 1, tiers = [0, 1] }, at = "1us", until = "2us" }]',
+        'network.failure=[{ link = ["h0", "s0"], silent = 0.1, at = "1us", until = "2us" }]',
+        f"scheme.HPCC.network.pause=[{SLOW}]",
+    ],
+)
+@pytest.mark.filterwarnings("ignore::incast.IncastWarning")
+def test_random_parts_of_a_scenario(tmp_path: Path, override: str) -> None:
+    source = charts.Source([incast.load(write(tmp_path, FIXED), [override]).run()])
+    assert not is_without_effect(source)
 
 
 def test_a_deadlock_comes_first(tmp_path: Path) -> None:
