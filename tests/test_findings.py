@@ -487,6 +487,16 @@ def test_a_busy_tier_limits_flows() -> None:
     ]
 
 
+def test_busy_tiers_of_runs_of_different_lengths_have_these() -> None:
+    # 100 Gb/s for 10 us are 125,000 B; B sent as much in 20 us.
+    rows = [{"scheme": name, "port": port, "tx_bytes": 125_000} for name in "AB" for port in (0, 1)]
+    rows += [{"scheme": name, "port": 5, "node_name": "s0", "peer_name": "h0", "tier": 1} for name in "AB"]
+    source = Made({"A": manifest(), "B": manifest(end_ps=20 * US)}, ports=rows, flows=[{}, {"scheme": "B"}])
+    assert texts(overload, source) == [
+        "A: the 2 links from hosts to tier 1 were 100 % utilised on average over a run of 10 us: they limit flows."
+    ]
+
+
 def test_equal_schemes_are_named() -> None:
     rows = [{"scheme": scheme, "flow": flow} for scheme in "ABC" for flow in (0, 1)]
     rows[-1]["finish_ps"] = 2 * US
