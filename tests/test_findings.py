@@ -82,89 +82,6 @@ def test_distances_are_percentages_or_factors(value: float, text: str) -> None:
     assert distance(value, 1.0) == text
 
 
-def test_a_link_that_was_down_twice() -> None:
-    changes = [("down", 1), ("up", 2), ("down", 4), ("withdrawn", 5), ("up", 7), ("restored", 8)]
-    links = [{"change": change, "time_ps": at * US} for change, at in changes]
-    source = Made(
-        {"A": manifest(counts={"link_down_drops": 3675})}, links=links, flows=[{"timeouts": 55, "nacks": 1}, {}]
-    )
-    assert texts(failures, source) == [
-        "l0-s0 was down twice, for 4 us in total: 3,675 packets lost; in the whole run 55 timeouts and 1 NACK; "
-        "no port was paused."
-    ]
-
-
-def test_links_that_were_down_to_the_end() -> None:
-    links: list[Row] = [{"link": place, "b_name": f"s{place}", "time_ps": (place + 1) * US} for place in range(2)]
-    counts = {"link_down_drops": 2, "pauses": 1}
-    source = Made({"A": manifest(counts=counts)}, links=links, flows=[{}])
-    assert texts(failures, source) == ["2 links of l0 were down, to the end of the run: 2 packets lost."]
-    source = Made({"A": manifest(counts=counts)}, links=[*links, {"change": "up", "time_ps": 21 * US}], flows=[{}])
-    assert texts(failures, source) == [
-        "2 links of l0 were down in 2 outages, for 20 us and, in 1 outage, to the end of the run: 2 packets lost."
-    ]
-
-
-def test_a_failed_switch_and_a_gray_failure() -> None:
-    links: list[Row] = [{"link": place, "b_name": "s0", "a_name": f"l{place}", "time_ps": US} for place in range(3)]
-    links += [{"link": 7, "a_name": "l9", "b_name": "s1", "change": "silent", "time_ps": 2 * US}]
-    counts = {"link_down_drops": 2, "silent_drops": 1, "pauses": 1}
-    source = Made({"A": manifest(counts=counts)}, links=links, flows=[{}])
-    assert texts(failures, source) == [
-        "3 links of s0 were down from 1 us to the end of the run: 2 packets lost.",
-        "l9-s1 lost packets silently from 2 us to the end of the run: 1 packet lost.",
-    ]
-
-
-def test_schemes_with_other_failures_have_their_own_sentence() -> None:
-    links = [{"scheme": "B", "time_ps": US}]
-    source = Made({"A": manifest(), "B": manifest(counts={"pauses": 1})}, links=links, flows=[{}])
-    assert texts(failures, source) == ["B: l0-s0 was down from 1 us to the end of the run: 0 packets lost."]
-
-
-@pytest.mark.parametrize(("hit", "said"), [(3.0, True), (1.4, False)])
-def test_flows_during_an_outage_are_compared_with_the_others(hit: float, said: bool) -> None:
-    links: list[Row] = [{"time_ps": 5 * US}, {"change": "up", "time_ps": 6 * US}]
-    during = flows("A", [hit] * 20, start_ps=4 * US, finish_ps=5 * US)
-    source = Made(links=links, flows=[*during, *flows("A", [1.0] * 20, start_ps=7 * US, finish_ps=8 * US)])
-    text = "Flows in progress during an outage had a mean slowdown of 3, the other flows of 1."
-    assert (text in texts(failures, source)) == said
-
-
-def test_values_during_an_outage_stand_in_the_order_of_schemes() -> None:
-    links: list[Row] = [{"scheme": name, "change": change, "time_ps": at * US} for name in "AB"
-                        for change, at in (("down", 5), ("up", 6))]  # fmt: skip
-    rows = [row for name, hit in (("A", 4.0), ("B", 3.0)) for row in (
-        *flows(name, [hit] * 20, start_ps=4 * US, finish_ps=5 * US),
-        *flows(name, [hit - 2] * 20, start_ps=7 * US, finish_ps=8 * US))]  # fmt: skip
-    assert texts(failures, Made(BOTH, links=links, flows=rows))[1:] == [
-        "Flows in progress during an outage had a mean slowdown of 4 (A) and 3 (B), the other flows of 2 (A) and 1 (B)."
-    ]
-
-
-def test_flows_during_an_outage_are_compared_within_their_label() -> None:
-    links: list[Row] = [{"time_ps": 5 * US}, {"change": "up", "time_ps": 6 * US}]
-    spans = {True: {"start_ps": 4 * US, "finish_ps": 5 * US}, False: {"start_ps": 7 * US, "finish_ps": 8 * US}}
-    # The outage does not change the slowdown of `slow`, which has most of its flows then; it doubles that of `bg`.
-    rows = flows("A", [8.0] * 60, label="slow", **spans[True]) + flows("A", [8.0] * 20, label="slow", **spans[False])
-    rows += flows("A", [2.0] * 20, label="bg", **spans[True]) + flows("A", [1.0] * 60, label="bg", **spans[False])
-    assert texts(failures, Made(links=links, flows=rows))[1:] == [
-        "Flows of label bg in progress during an outage had a mean slowdown of 2, the other flows of this label of 1."
-    ]
-
-
-def test_iterations_during_an_outage_are_compared_by_their_time() -> None:
-    links: list[Row] = [{"time_ps": 5 * US}, {"change": "up", "time_ps": 6 * US}]
-    job = [{"flow": place, "label": "job", "start_ps": 4 * US, "finish_ps": 5 * US} for place in range(20)]
-    during: Row = {"start_ps": 4 * US, "end_ps": 7 * US, "communication_ps": 3 * US}
-    after: Row = {"iteration": 1, "start_ps": 8 * US, "end_ps": 9 * US}
-    alone: Row = {"collective": 1, "start_ps": 4 * US, "end_ps": 5 * US}
-    assert texts(failures, Made(links=links, flows=job, iterations=[during, after, alone]))[1:] == [
-        "Iterations of label job in progress during an outage communicated for 3 us on average, the other iterations "
-        "for 1 us."
-    ]
-
-
 def test_deadlocks_name_the_cycle_and_its_end() -> None:
     cycle = [{"node": "T1", "peer": "L1"}, {"node": "L1", "peer": "T1"}]
     one = {"closed_ps": 6_649_638_400, "cycle": cycle, "stuck_queues": 2, "stuck_hosts": 1}
@@ -277,12 +194,25 @@ def test_pauses_have_the_longest_port_and_the_root() -> None:
     source = Made(pauses=CHAIN, ports=[*ports, {"port": 99}], flows=[{}])
     (finding,) = pauses(source)
     assert finding.text == (
-        "PFC paused 4 ports, the longest for 80 % of the time (s0 to s1); s1 to h1 was the root of 75 % of "
+        "PFC paused 4 ports, the longest for 8 us, 80 % of the run (s0 to s1); s1 to h1 was the root of 75 % of "
         "the paused time."
     )
     assert texts(pauses, Made()) == []
     # A pause at the end of the run has no length.
     assert texts(pauses, Made(pauses=[{}], ports=[{}], flows=[{}])) == []
+
+
+def test_pauses_of_schemes_are_shares_of_one_interval() -> None:
+    # A's port was paused for longer; a slow flow makes its run so long that the share of its own run is smaller.
+    manifests = {"A": manifest(end_ps=40 * US), "B": manifest(end_ps=10 * US)}
+    rows: list[Row] = [{"scheme": "A", "paused_ps": 2 * US, "node_name": "h1"}, {"scheme": "B", "paused_ps": US}]
+    starts: list[Row] = [{"scheme": name} for name in "AB"]
+    ends: list[Row] = [{**row, "start_ps": 0, "end_ps": US} for row in starts]
+    (finding,) = pauses(Made(manifests, pauses=ends, ports=rows, flows=starts))
+    # 2 us of 40 us.
+    assert finding.text.startswith(
+        "PFC paused 1 port, for 1 us (B) and 2 us (A), up to 5 % of the longest run, 40 us (h1 to s0 under A)"
+    )
 
 
 def test_watchdog_storms_have_their_first_port() -> None:
@@ -402,13 +332,24 @@ def test_timeouts_are_counted_with_their_flows() -> None:
 
 
 def test_victims_need_a_share_of_the_blocked_time() -> None:
-    rows = [{"victim_ps": 30, "blocked_ps": 60}, {"host_blocked_ps": 40}]
-    assert texts(victims, Made(waits=rows)) == [
-        "PFC blocked 1 flow as victims: 30 % of the blocked time had its root cause elsewhere."
-    ]
+    rows = [{"victim_ps": 30 * US, "blocked_ps": 60 * US}, {"host_blocked_ps": 40 * US}]
+    text = (
+        "PFC blocked 1 flow as victims, for 30 us summed over packets: 30 % of the blocked time had its root cause "
+        "elsewhere."
+    )
+    assert texts(victims, Made(waits=rows)) == [text]
     assert texts(victims, Made(waits=[{"blocked_ps": 60}])) == []
     (found,) = victims(Made(waits=rows))
     assert LONG_PAUSES > found.importance > COMPARISON
+    # B has samples of waits, but PFC blocked none of its flows.
+    (found,) = victims(Made(BOTH, waits=[*rows, {"scheme": "B"}]))
+    assert (found.text, found.schemes) == (f"A: {text}", ("A",))
+
+
+def test_flows_of_a_deadlock_are_no_victims() -> None:
+    rows = [{"scheme": name, "victim_ps": 30 * US, "blocked_ps": 60 * US} for name in "AB"]
+    (text,) = texts(victims, Made({"A": manifest(deadlocks=[{"ended_ps": None}]), "B": manifest()}, waits=rows))
+    assert text.startswith("B: PFC blocked 1 flow as victims, for 30 us summed over packets: 50 % ")
 
 
 def test_a_busy_tier_limits_flows() -> None:
@@ -422,6 +363,16 @@ def test_a_busy_tier_limits_flows() -> None:
     idle = [{**row, "scheme": "B", "tx_bytes": capacity // 10} for row in rows]
     assert texts(overload, Made(BOTH, ports=[*rows, *idle], flows=[{}, {"scheme": "B"}])) == [
         "A: the 2 links from hosts to tier 1 were 96 % utilised on average: they limit flows."
+    ]
+
+
+def test_busy_tiers_of_runs_of_different_lengths_have_these() -> None:
+    # 100 Gb/s for 10 us are 125,000 B; B sent as much in 20 us.
+    rows = [{"scheme": name, "port": port, "tx_bytes": 125_000} for name in "AB" for port in (0, 1)]
+    rows += [{"scheme": name, "port": 5, "node_name": "s0", "peer_name": "h0", "tier": 1} for name in "AB"]
+    source = Made({"A": manifest(), "B": manifest(end_ps=20 * US)}, ports=rows, flows=[{}, {"scheme": "B"}])
+    assert texts(overload, source) == [
+        "A: the 2 links from hosts to tier 1 were 100 % utilised on average over a run of 10 us: they limit flows."
     ]
 
 

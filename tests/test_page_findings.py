@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser
 
 import incast
-from conftest import RING, write
-from incast import report
+from conftest import RING, SMALL, write
+from incast import few, report
 from incast.findings.words import bound
 from incast.report.html import escape, table
 from incast.report.settings import differing, merged, text
@@ -192,6 +192,28 @@ def test_a_distribution_is_drawn_once(tmp_path: Path) -> None:
         "incast (50 kB): all flows have one size; their slowdowns are drawn as a distribution."
     )
     assert made["cdf-slowdown"][""]["whyEmpty"] is None
+
+
+def test_bins_of_few_flows_have_a_note(tmp_path: Path) -> None:
+    incast.load(write(tmp_path, SMALL)).run(tmp_path / "results")
+    drawn = data(report.write(tmp_path / "results", tmp_path / "page.html").read_text(encoding="utf-8"))
+    notes = drawn["groups"][0]["variations"][0]["charts"]["slowdown"][""]["leftOut"]
+    assert notes[-1] == "p99 of up to 100 flows is their maximum, as is p95 of up to 20 flows."
+
+
+@pytest.mark.parametrize(
+    ("flows", "said"),
+    [
+        ([101, 500], ""),
+        ([500, 100], "p99 of up to 100 flows is their maximum"),
+        ([21], "p99 of up to 100 flows is their maximum"),
+        ([20], "p99 of up to 100 flows is their maximum, as is p95 of up to 20 flows"),
+        ([], ""),
+    ],
+)
+def test_percentiles_of_few_flows_are_their_maximum(flows: list[int], said: str) -> None:
+    # Elements are counted from 0: floor(0.99 * 100) = 99 is the last of 100, floor(0.99 * 101) = 99 is not of 101.
+    assert few.note(flows) == said
 
 
 def test_units_have_one_spelling(folder: Path) -> None:

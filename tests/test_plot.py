@@ -270,6 +270,11 @@ def test_flows_of_one_size_are_drawn_as_a_distribution(
     figure.canvas.draw()
     page, drawn = figure.get_size_inches(), figure.get_tightbbox()
     assert min(drawn.x0, drawn.y0, page[0] - drawn.x1, page[1] - drawn.y1) >= -0.01
+    # Bins of 1 or 2 flows.
+    done = command("plot", sampled.path, "-o", "median.svg", "--percentile", "p50")
+    assert "their maximum" not in done.stderr
+    done = command("plot", sampled.path, "-o", "tails.svg", "--percentile", "p95", "--percentile", "p50")
+    assert done.stderr.splitlines()[-1] == "note: p95 of up to 20 flows is their maximum."
     # A label alone.
     done = command("plot", sampled.path, "-o", "incast.svg", "--label", "incast")
     assert done.returncode == 0, done.stderr

@@ -289,6 +289,14 @@ def test_warnings_of_runs_are_counted(command: Command, tmp_path: Path) -> None:
     assert "<p><b>Warning:</b> 4 of 4 runs: packets.payload: packets of 50 B" in html
 
 
+def test_a_sweep_warns_of_events_after_the_end_of_runs(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, SMALL + '[network]\nfailure = [{ link = ["h0", "s0"], at = "9ms" }]\n')
+    write(tmp_path, HEAD + SEEDS, "sweep.toml")
+    said = command("sweep", "sweep.toml", "-o", "out", "--quiet")
+    event = "network.failure[0].at: the failure of link h0-s0 at 9 ms never happened: the run ended at "
+    assert said.stderr.startswith(f"warning: 4 of 4 runs: {event}")
+
+
 def test_warnings_that_differ_in_numbers_are_one() -> None:
     """Each kind of warning is one line with its number of runs; indices and names are no numbers."""
     runs = [

@@ -12,6 +12,7 @@ import incast
 from conftest import Command, write
 from incast import charts, plot, report
 from incast.findings.guarantees import guarantees
+from incast.findings.limits import rising
 from incast.tenants.text import text as tenants_text
 
 SCENARIO = """
@@ -86,6 +87,65 @@ def test_findings_say_that_guarantees_were_kept(folder: Path) -> None:
     kept = incast.load(folder.parent / "scenario.toml", overrides).run()
     found = [each.text for each in guarantees(charts.Source([kept]))]
     assert found == ["Every VM received and sent all of its guarantee."]
+
+
+OVERCOMMITTED = """
+[fabric.star]
+hosts = 4
+rate = "1Gbps"
+[vms]
+slots = 2
+admission = "report"
+[[tenant]]
+name = "a"
+vms = 2
+guarantee = "600Mbps"
+placement.slots = ["h0.0", "h3.0"]
+[[tenant]]
+name = "b"
+vms = 2
+guarantee = "600Mbps"
+placement.slots = ["h1.0", "h3.1"]
+[[workload]]
+tenant = "a"
+list = [{ src = 0, dst = 1, size = "backlogged" }]
+end = "500ms"
+[[workload]]
+tenant = "b"
+list = [{ src = 0, dst = 1, size = "backlogged" }]
+end = "500ms"
+[measure]
+sample_every = "20ms"
+[scheme.ES]
+transport = "tcp"
+hypervisor = "elasticswitch"
+[scheme.Seawall]
+transport = "tcp"
+hypervisor = "seawall"
+"""
+
+
+def test_schemes_are_not_blamed_for_guarantees_that_exceed_the_links(tmp_path: Path) -> None:
+    scenario = incast.load(write(tmp_path, OVERCOMMITTED))
+    # Two hoses of 600 Mb/s at one link of 1 Gb/s.
+    text = (
+        "guarantees of VMs that receive at h3 are 1.2 Gb/s together, but its links carry 1 Gb/s: no scheme can keep all"
+    )
+    with pytest.warns(incast.IncastWarning, match=text) as warned:
+        results = scenario.run()
+    assert f"vms.admission: the {text} of them" in {str(each.message) for each in warned}
+    above, *others = guarantees(charts.Source([results]))
+    assert (above.text, above.schemes) == (f"The {text} of them.", ("ES", "Seawall"))
+    # Each VM at h3 got half of the link under ElasticSwitch: all that the link carries, 83 % of the guarantee.
+    assert [each.schemes for each in others] == [("Seawall",), ("Seawall",)]
+    assert all("less than 95 % of the share of their guarantee that the links carry" in each.text for each in others)
+
+
+def test_rate_limits_that_still_rise_at_the_end_are_reported(tmp_path: Path) -> None:
+    results = incast.load(write(tmp_path, OVERCOMMITTED.replace("600Mbps", "300Mbps"))).run()
+    (found,) = rising(charts.Source([results]))
+    assert found.schemes == ("Seawall",)
+    assert found.text.startswith("Seawall: rate limits were still rising when the load ended, at 500 ms: by ")
 
 
 def test_jain() -> None:

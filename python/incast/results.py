@@ -63,7 +63,10 @@ class Results:
 
     def warnings(self) -> list[str]:
         """Warnings of the run, to check before trusting its results."""
-        return self._folder.warnings()
+        from incast import unreached
+        from incast.tenants import capacity
+
+        return [*self._folder.warnings(), *unreached.warnings(self), *capacity.warnings(self)]
 
     def findings(self) -> list[Finding]:
         """The most important findings about the run, as sentences (`incast.findings`)."""

@@ -19,6 +19,7 @@ from incast.charts.groups import Group, Variation, as_option, chosen, read
 from incast.charts.over import FIGURES, over
 from incast.cli import codes
 from incast.errors import ResultsError
+from incast.few import noted
 from incast.integrity import verify
 from incast.study.results import open_study
 
@@ -169,7 +170,8 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
         "flows": asked.flows,
         "vms": asked.vms,
     }
-    return kinds.make(source, asked.chart, **given)
+    chart, options = kinds.make(source, asked.chart, **given)
+    return noted(chart, asked.percentiles), options
 
 
 def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Chart, dict[str, Any]]:

@@ -6,7 +6,7 @@ import json
 import textwrap
 from typing import Any
 
-from incast import declared
+from incast import declared, few
 from incast._database import NameNotUtf8Error
 from incast._echo import shell
 from incast.cli import codes
@@ -20,9 +20,6 @@ BINS = 10
 SLOWDOWN = (
     "slowdown = completion time / ideal completion time; rows hold about equally many flows, each size in one row"
 )
-FEW = 100
-"""Up to so many flows, p99 is the maximum: element floor(0.99 n) counted from 0 (`results/slowdown.rs`)."""
-OF_FEW = f"p99 of up to {FEW} flows is their maximum"
 FINDINGS = 6
 """Most findings in the terminal."""
 WIDTH = 100
@@ -33,8 +30,8 @@ def show(results: Results) -> None:
     """Print the summary of a results folder."""
     if len(results.slowdown(bins=1)):
         codes.say(results.slowdown_text(bins=BINS))
-        few = any(row["flows"] <= FEW for row in results.slowdown(bins=BINS).dicts())
-        print(f"{SLOWDOWN}\n{OF_FEW}\n" if few else f"{SLOWDOWN}\n")
+        of_few = few.note(row["flows"] for row in results.slowdown(bins=BINS).dicts())
+        print(f"{SLOWDOWN}\n{of_few}\n" if of_few else f"{SLOWDOWN}\n")
     if "iterations" in results.tables:
         from incast import alone, iterations
 

@@ -13,15 +13,18 @@ from incast.findings.drops import drops
 from incast.findings.failures import failures
 from incast.findings.finding import Finding
 from incast.findings.guarantees import guarantees
+from incast.findings.limits import rising
 from incast.findings.overload import overload
 from incast.findings.partial import partial
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
 from incast.findings.retransmissions import retransmissions, spurious, timeouts
 from incast.findings.seed import one_seed
+from incast.findings.slower import slower, with_losses
 from incast.findings.storms import storms, watchdog
 from incast.findings.stuck import stuck
 from incast.findings.unfinished import unfinished
+from incast.findings.unreached import unreached, with_caveat
 from incast.findings.victims import victims
 from incast.results import Results
 
@@ -31,6 +34,9 @@ RULES: tuple[Rule, ...] = (
     storms,
     watchdog,
     failures,
+    with_losses,
+    slower,
+    unreached,
     drops,
     unfinished,
     partial,
@@ -38,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     pauses,
     victims,
     guarantees,
+    rising,
     timeouts,
     retransmissions,
     spurious,
@@ -68,4 +75,5 @@ def findings_of(source: Source, *, most: int = MOST) -> list[Finding]:
     found = [finding for rule in RULES for finding in rule(source)]
     found = sorted(found, key=lambda each: -each.importance)[:most]
     caveat = list(one_seed(source, found))
-    return sorted([*found[: most - len(caveat)], *caveat], key=lambda each: -each.importance)
+    found = with_caveat(source, found[: most - len(caveat)])
+    return sorted([*found, *caveat], key=lambda each: -each.importance)

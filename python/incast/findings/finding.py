@@ -19,6 +19,8 @@ COMPARISON = 50
 PAUSES = 40
 QUIET = 10
 """Importance of findings (our choice): events that end or distort a run first, then comparisons of schemes."""
+ORDERS = ("comparison", "completion", "iterations")
+"""Kinds of findings that order schemes."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from incast.charts.fabric import links
 from incast.charts.source import Source
 from incast.findings.finding import OVERLOAD, Finding
-from incast.findings.words import prefix, sentence, share, spread
+from incast.findings.interval import runs
+from incast.findings.words import prefix, sentence, share, spread, time
 
 BUSY = 0.9
 """Smallest mean utilisation of a tier's links that is reported (our choice)."""
@@ -18,11 +19,14 @@ LINKS = 2
 def overload(source: Source) -> Iterator[Finding]:
     """Tiers with a mean utilisation of 90 % or more, each direction by itself, from the first start to the end.
 
-    Links without traffic count as idle only if another scheme used them.
+    Each scheme by its own run: of a common one, a slow flow under one scheme would hide the load of all. If these
+    differ, the finding has their lengths. Links without traffic count as idle only if another scheme used them.
     """
+    spans = runs(source)
     sums: dict[tuple[int, int], dict[str, float]] = {}
     ports: dict[tuple[int, int], set[int]] = {}
-    for scheme, port, _, _, tier, peer_tier, _, _, utilisation, *_ in links(source):
+    for scheme, port, _, _, tier, peer_tier, rate_bps, tx_bytes, *_ in links(source):
+        utilisation = tx_bytes * 8e12 / (rate_bps * spans[scheme])
         between = (tier, peer_tier)
         ports.setdefault(between, set()).add(port)
         by_scheme = sums.setdefault(between, {})
@@ -32,9 +36,13 @@ def overload(source: Source) -> Iterator[Finding]:
         busy = {scheme: total / count for scheme, total in by_scheme.items() if total / count >= BUSY}
         if busy and count >= LINKS:
             ends = " to ".join(_tier(tier) for tier in between)
+            differ = len(set(spans.values())) > 1
+            lengths = {scheme: spans[scheme] for scheme in busy}
+            noun = "a run" if len(set(lengths.values())) == 1 else "runs"
+            whole = f" over {noun} of {spread(lengths, time)}" if differ else ""
             text = (
                 f"{prefix(list(busy), source.schemes)}the {count:,} links from {ends} were {spread(busy, share)} "
-                "utilised on average: they limit flows."
+                f"utilised on average{whole}: they limit flows."
             )
             yield Finding("overload", OVERLOAD, sentence(text), tuple(busy))
 

@@ -3,39 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from incast.charts.source import Source
 from incast.charts.storms import Storm, configured
 from incast.findings.chains import paused_by
 from incast.findings.finding import STORM, Finding
-from incast.findings.words import counted, joined, longest, prefix, sentence, time
+from incast.findings.interval import longest_run
+from incast.findings.words import counted, joined, prefix, sentence, time
 
 
 def storms(source: Source) -> Iterator[Finding]:
-    """Configured storms: root, time, ports that followed, and the longest share of the time that one was paused.
+    """Configured storms: root, time, ports that followed, and how long one of them was paused at most.
 
-    Ports follow if they were paused behind a port that the storm paused.
+    Ports follow if they were paused behind a port that the storm paused. Storms that begin after the end of the run
+    have the finding about events that it did not reach.
     """
     by_storms: dict[tuple[Storm, ...], list[str]] = {}
-    for scheme, mine in configured(source).items():
+    for scheme, mine in begun(source).items():
         by_storms.setdefault(mine, []).append(scheme)
     if not by_storms:
         return
-    spans = {name: max(1, int(each["end_ps"])) for name, each in source.manifests.items()}
+    interval = longest_run(source)
     found = paused_by(source, [(storm.node, storm.priority) for mine in by_storms for storm in mine])
     for mine, schemes in by_storms.items():
         for storm in mine:
             paused = {scheme: found.get((storm.node, storm.priority, scheme), (0, 0)) for scheme in schemes}
             ports = {scheme: count for scheme, (count, _) in paused.items()}
-            shares = {scheme: longest_ps / spans[scheme] for scheme, (_, longest_ps) in paused.items()}
+            longest = {scheme: longest_ps for scheme, (_, longest_ps) in paused.items()}
             end = "to the end of the run" if storm.until_ps is None else f"to {time(storm.until_ps)}"
             text = (
                 f"{prefix(schemes, source.schemes)}{storm.node} sent PFC pauses of priority {storm.priority} from "
                 f"{time(storm.from_ps)} {end} (configured storm)"
             )
             if any(ports.values()):
-                text += f"; they paused {longest(ports, shares, 'the run')}"
+                text += f"; they paused {interval.longest(ports, longest)}"
             yield Finding("storm", STORM + 1, text + ".", tuple(schemes))
+
+
+def begun(source: Source) -> dict[str, tuple[Storm, ...]]:
+    """Configured storms that began before the end of the run, by scheme; one cut off by the end lasts until there."""
+    found = {}
+    for scheme, storms_ in configured(source).items():
+        end_ps = int(source.manifests[scheme]["end_ps"])
+        before = [storm for storm in storms_ if storm.from_ps < end_ps]
+        whole = [storm.until_ps is not None and storm.until_ps < end_ps for storm in before]
+        if before:
+            found[scheme] = tuple(
+                storm if ended else replace(storm, until_ps=None) for storm, ended in zip(before, whole, strict=True)
+            )
+    return found
 
 
 def watchdog(source: Source) -> Iterator[Finding]:

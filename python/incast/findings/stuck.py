@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from incast.charts.source import Source
-from incast.charts.storms import configured
 from incast.findings.finding import LONG_PAUSES, Finding
+from incast.findings.storms import begun
 from incast.findings.words import count, prefix, sentence, time
 
 PART = 0.1
@@ -19,7 +19,7 @@ def stuck(source: Source) -> Iterator[Finding]:
     That queue is not paused itself. If its port sent only other priorities, the finding says so. Not for pauses by
     hosts, schemes with a deadlock to the end, and runs with a configured storm.
     """
-    if not source.count("pauses") or configured(source):
+    if not source.count("pauses") or begun(source):
         return
     ends = {
         scheme: int(manifest["end_ps"])

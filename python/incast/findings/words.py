@@ -11,7 +11,7 @@ FEW = 3
 """Most different values that a phrase lists; of more it gives the lowest and the highest (our choice)."""
 NAMED = 3
 """Most names in a list (our choice)."""
-LOWER = ("deadlock ", "hosts ", "switches ", "the ")
+LOWER = ("deadlock ", "flows ", "hosts ", "iterations ", "switches ", "the ")
 """First words of texts that may follow the name of a scheme."""
 UNIT = r"(?<=\d) (?=%|[pnum]?s\b|[kMGT]?B\b|[kMGT]?b\/s\b|times\b)"
 """The space between a number and its unit: a regular expression of Python and JavaScript."""
@@ -103,12 +103,6 @@ def bound(text: str) -> str:
 def sentence(text: str) -> str:
     """A text that begins with a capital letter, unless it begins with a name of the scenario."""
     return text[0].upper() + text[1:] if text.startswith(LOWER) else text
-
-
-def longest(ports: Mapping[str, int], shares: Mapping[str, float], of: str) -> str:
-    """Number of paused ports, and how long the port paused longest was: `2 ports, the longest for 5 % of the run`."""
-    which = "the longest " if max(ports.values()) > 1 else ""
-    return f"{counted(ports, 'port')}, {which}for {spread(shares, share)} of {of}"
 
 
 def prefix(schemes: Sequence[str], all_: Sequence[str]) -> str:

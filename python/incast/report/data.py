@@ -15,6 +15,7 @@ from incast.charts.groups import Group, kind_of
 from incast.charts.over import along, of_rows, rows_of
 from incast.charts.slowdown import by_size
 from incast.charts.source import Source
+from incast.few import noted
 from incast.findings import findings_of
 from incast.report import cycles
 from incast.results import ALL
@@ -118,7 +119,7 @@ class Packer:
         # The mix of all labels is there where there are several, and is never drawn unasked.
         for label in [None, *([ALL, *packed["labels"]] if packed["labels"] else [])]:
             key = label or ""
-            packed["charts"].setdefault("slowdown", {})[key] = self.chart(by_size(source, label=label))
+            packed["charts"].setdefault("slowdown", {})[key] = self.chart(noted(by_size(source, label=label)))
             for of in ("fct", "slowdown"):
                 chart = charts.cdf(source, of, label=label, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)

@@ -213,7 +213,15 @@ class Sweep:
 
     def warnings_of_runs(self) -> Iterator[list[str]]:
         """The warnings of each finished run."""
-        return ([_summary(each) for each in self._manifest(run).get("warnings", ())] for run in self.done)
+        return (self._warnings(run) for run in self.done)
+
+    def _warnings(self, run: Run) -> list[str]:
+        """The warnings of a finished run, without the name of its scheme."""
+        from incast import unreached
+
+        of_manifest = [_summary(each) for each in self._manifest(run).get("warnings", ())]
+        late = unreached.warnings(self.results(run)) if unreached.possible(self.path / RUNS / run.key) else ()
+        return [*of_manifest, *late]
 
     def bad_ends_of_runs(self) -> Iterator[list[str]]:
         """Kinds of bad ends of each finished run: its stop, and its counters of failures."""

@@ -1,0 +1,66 @@
+"""Findings about rate limits of hypervisors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from incast.charts import look
+from incast.charts.source import Source
+from incast.findings.finding import GUARANTEES, Finding
+from incast.findings.words import prefix, sentence, share, spread, time
+from incast.tenants.window import load_end
+
+LAST = 0.1
+"""Last share of the load in which limits are compared (our choice)."""
+RISE = 1.05
+"""Smallest ratio of the limits at the end and at the start of this part that is reported (our choice)."""
+BUSY = 0.9
+"""Throughput of this part, as a share of the optimum, from which limits do not matter (our choice)."""
+
+
+def rising(source: Source) -> Iterator[Finding]:
+    """Schemes with rate limits that rose to the end of the load: a longer run would have more throughput.
+
+    In the last tenth of the load the sum of all limits never falls and rises by 5 % or more, packets wait at limiters
+    at each sample, and throughput is below 90 % of the optimum.
+    """
+    if not source.count("limits") or not source.count("throughput"):
+        return
+    values = {"load_end": load_end(source), "last": LAST, "rise": RISE, "busy": BUSY}
+    found = {scheme: row for scheme, *row in source.by_scheme(source.rows(_RISING, values))}
+    if not found:
+        return
+    limits = spread({scheme: row[1] for scheme, row in found.items()}, look.rate)
+    optimum = spread({scheme: row[2] for scheme, row in found.items()}, share)
+    ends = spread({scheme: row[3] for scheme, row in found.items()}, time)
+    text = (
+        f"{prefix(list(found), source.schemes)}rate limits were still rising when the load ended, at {ends}: by "
+        f"{spread({scheme: row[0] - 1 for scheme, row in found.items()}, share)} in its last tenth, to {limits} in "
+        f"total. Throughput was {optimum} of the optimum then; a longer load shows the final one."
+    )
+    yield Finding("limits", GUARANTEES - 2, sentence(text), tuple(found))
+
+
+_RISING = """
+    with ends as (
+        select scheme, least(max(end_ps), coalesce($load_end::bigint, max(end_ps))) as loaded
+        from throughput group by scheme),
+    sums as (
+        select scheme, time_ps, any_value(loaded) as loaded, sum(limit_bps)::double as limit_bps,
+            sum(waiting_packets) as waiting
+        from limits join ends using (scheme) where time_ps between (1 - $last) * loaded and loaded
+        group by scheme, time_ps),
+    steps as (
+        select *, limit_bps < lag(limit_bps) over (partition by scheme order by time_ps) as falls from sums),
+    risen as (
+        select scheme, arg_max(limit_bps, time_ps) / arg_min(limit_bps, time_ps) as ratio,
+            arg_max(limit_bps, time_ps) as limit_bps, any_value(loaded) as loaded
+        from steps group by scheme
+        having count(*) > 1 and min(waiting) > 0 and not coalesce(bool_or(falls), false)),
+    used as (
+        select scheme, sum(wire_bytes) / sum(optimum_bytes) as part
+        from throughput join ends using (scheme) where start_ps >= (1 - $last) * loaded and end_ps <= loaded
+        group by scheme having sum(optimum_bytes) > 0)
+    select scheme, ratio, limit_bps, part, loaded from risen join used using (scheme)
+    where ratio >= $rise and part < $busy
+"""
