@@ -25,6 +25,7 @@ from incast.charts.cdf import Measure, chosen
 from incast.charts.fabric import links
 from incast.charts.look import log_ticks
 from incast.charts.over import over
+from incast.charts.over import titles as over_titles
 from incast.charts.series import with_empty
 from incast.charts.slowdown import by_size
 from incast.charts.study import of_study
@@ -288,6 +289,28 @@ def test_shares_of_time_begin_with_the_first_flow(tmp_path: Path) -> None:
     assert max(share for _, share in found[1]) > 0.5
 
 
+def test_schemes_with_equal_pauses_have_equal_shares_however_long_their_runs() -> None:
+    # 500 kB are 40 us, the longer run, at 100 Gb/s.
+    source = made.Made(
+        {"A": made.manifest(end_ps=40_000_000), "B": made.manifest(end_ps=10_000_000)},
+        ports=[{"scheme": scheme, "paused_ps": 2_000_000, "tx_bytes": 100_000} for scheme in ("A", "B")],
+        flows=[{"scheme": scheme} for scheme in ("A", "B")],
+    )
+    assert [(row[0], row[8], row[10]) for row in links(source)] == [("A", 0.2, 0.05), ("B", 0.2, 0.05)]
+
+
+def test_runs_of_a_sweep_with_equal_pauses_have_equal_shares() -> None:
+    sources = [
+        made.Made({"A": made.manifest(end_ps=end)}, ports=[{"paused_ps": 2_000_000}], flows=[{}])
+        for end in (10_000_000, 40_000_000)
+    ]
+    chart = over(["seed"], [((seed,), source) for seed, source in enumerate(sources)])
+    assert [row["paused_share"] for row in chart.dicts()] == [0.05, 0.05]
+    assert over_titles(chart)["paused_share"].endswith("were paused (of 40 us, the longest run)")
+    (one,) = over([], [((), sources[0])]).dicts()
+    assert one["paused_share"] == 0.2
+
+
 def test_drops_on_arrival_belong_to_the_port_that_sent_the_packets() -> None:
     back = {"port": 1, "node_name": "s0", "peer_name": "h0", "peer_port": 0, "tier": 1}
     source = made.Made(ports=[{"lost": 1}, {"priority": 4, "lost": 2}, {**back, "drops": 5}])
@@ -295,7 +318,7 @@ def test_drops_on_arrival_belong_to_the_port_that_sent_the_packets() -> None:
 
 
 def test_fabric_is_the_table_of_ports(sampled: incast.Results, source: charts.Source) -> None:
-    end = {name: scheme["end_ps"] for name, scheme in sampled.manifest["schemes"].items()}
+    longest = max(scheme["end_ps"] for scheme in sampled.manifest["schemes"].values())
     sent: dict[tuple[str, int], int] = {}
     for row in sampled.ports.dicts():
         key = (row["scheme"], row["port"])
@@ -303,9 +326,10 @@ def test_fabric_is_the_table_of_ports(sampled: incast.Results, source: charts.So
     chart = charts.fabric(source)
     assert {(row["scheme"], row["port"]): row["tx_bytes"] for row in chart.dicts()} == sent
     for row in chart.dicts():
-        expected = row["tx_bytes"] * 8 / (row["rate_bps"] * end[row["scheme"]] / 1e12)
+        expected = row["tx_bytes"] * 8 / (row["rate_bps"] * longest / 1e12)
         assert row["utilisation"] == pytest.approx(expected)
         assert 0 <= row["paused_share"] <= 1
+    assert f"shares of {look.time(longest)}, the longest run" in chart.about
 
 
 def test_counters_add_up(sampled: incast.Results, source: charts.Source) -> None:

@@ -22,7 +22,7 @@ from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
-from incast.charts.over import FIGURES, Along, along, written
+from incast.charts.over import Along, along, titles, written
 from incast.charts.series import ALLOWED
 from incast.charts.slowdown import PERCENTILES, labels
 from incast.plot_text import (
@@ -123,6 +123,7 @@ def draw(
         for part, mine, place in zip(parts, rows, places, strict=True):
             make = DRAWN[part.name][0]
             given = options if part is chart else {}
+            given = {"titles": titles(part), **given} if part.name == "over" else given
             make(place, mine, styles, **given, **({"named": True} if below else {}))
             _events(place, part)
         handles: dict[str, Any] = {}
@@ -426,7 +427,12 @@ def _guarantees(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
 
 
 def _over(
-    figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], x: str = "", of: str = "slowdown_p99"
+    figure: Figure,
+    rows: Sequence[Row],
+    styles: dict[str, dict[str, Any]],
+    titles: Mapping[str, str],
+    x: str = "",
+    of: str = "slowdown_p99",
 ) -> None:
     """Means with their range over the values of one column."""
     axes = figure.subplots()
@@ -444,7 +450,7 @@ def _over(
                       **styles[scheme])  # fmt: skip
     _values(axes, numbers)
     several = len({(row["scheme"], row[x]) for row in rows}) < len(rows)
-    axes.set(xlabel=x, ylabel=f"{FIGURES[of]}{', mean and range of runs' if several else ''}")
+    axes.set(xlabel=x, ylabel=f"{titles[of]}{', mean and range of runs' if several else ''}")
     if of.endswith("_share"):
         low, high = axes.get_ylim()
         axes.set_ylim(max(low, 0), min(high, 1))

@@ -9,6 +9,7 @@ from typing import Any
 from incast._quantity import Kind, parsed
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
+from incast.charts.fabric import interval
 from incast.charts.source import Source
 from incast.sweep.text import label, of_unfinished
 
@@ -18,7 +19,7 @@ FIGURES = {
     "slowdown_p99": "99th percentile of the slowdown of all flows",
     "slowdown_mean": "mean slowdown of all flows",
     "completed_share": "share of started flows that completed, without backlogged flows",
-    "paused_share": "share of time that ports were paused, from the first flow on, mean of ports with traffic",
+    "paused_share": "mean share of time that ports with traffic were paused",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
     "peak_queue_bytes": "longest egress queue",
@@ -47,18 +48,52 @@ def over(
     columns: Sequence[str], scenarios: Iterable[tuple[Sequence[Any], Source]], palette: Sequence[str] = ()
 ) -> Chart:
     """One row per scenario and scheme: values of the varied columns, then the figures."""
-    rows: list[tuple[Any, ...]] = []
-    unfinished: list[int] = []
+    overview = Overview(columns)
     for values, source in scenarios:
-        rows += rows_of(values, source)
-        unfinished += source.unfinished.values()
-    return of_rows(columns, rows, palette, unfinished)
+        overview.add(values, source)
+    return overview.chart(palette)
+
+
+class Overview:
+    """Rows of scenarios, until all are there: shares of time need the longest run."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        """Take the varied columns."""
+        self._columns = columns
+        self._rows: list[tuple[Any, ...]] = []
+        self._unfinished: list[int] = []
+        self._span_ps = 0
+
+    def add(self, values: Sequence[Any], source: Source) -> None:
+        """Add the rows of one scenario."""
+        self._rows += rows_of(values, source)
+        self._unfinished += source.unfinished.values()
+        self._span_ps = max(self._span_ps, source.span_ps)
+
+    def chart(self, palette: Sequence[str]) -> Chart:
+        """The chart of all scenarios.
+
+        One interval divides all paused times: with one for each run, a run with a single slow flow would have a smaller
+        share than another with the same pauses.
+        """
+        place = len(self._columns) + 1 + list(FIGURES).index("paused_share")
+        rows = [
+            (*row[:place], None if row[place] is None or not self._span_ps else row[place] / self._span_ps,
+             *row[place + 1:])
+            for row in self._rows
+        ]  # fmt: skip
+        return of_rows(self._columns, rows, palette, self._unfinished, interval(self._span_ps, len(rows)))
 
 
 def of_rows(
-    columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequence[str], unfinished: Sequence[int]
+    columns: Sequence[str],
+    rows: list[tuple[Any, ...]],
+    palette: Sequence[str],
+    unfinished: Sequence[int],
+    longest: str = "",
 ) -> Chart:
-    """The chart of given rows, each with its number of unfinished flows."""
+    """The chart of given rows, each with its number of unfinished flows; `longest` is what shares of time are of."""
+    of = {"paused_share": f" (of {longest})"} if longest else {}
     return Chart(
         name="over",
         title="Overview of the sweep",
@@ -67,7 +102,7 @@ def of_rows(
         fields=(
             *(Field(column, "varied column") for column in columns),
             Field("scheme", "scheme"),
-            *(Field(name, about) for name, about in FIGURES.items()),
+            *(Field(name, f"{about}{of.get(name, '')}") for name, about in FIGURES.items()),
         ),
         rows=rows,
         palette=tuple(palette),
@@ -88,7 +123,7 @@ def _left_out(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], unfinishe
 
 
 def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
-    """The rows of one scenario."""
+    """The rows of one scenario, with the mean time paused in place of its share."""
     flows = dict(
         source.rows(
             "select scheme, count(finish_ps) / nullif(count(start_ps), 0) from flows where not backlogged "
@@ -111,12 +146,14 @@ def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
     for scheme, manifest in source.manifests.items():
         slow = source.overall.get(scheme, {})
         marks, drops, queue, paused = ports.get(scheme, (None, None, None, None))
-        end = int(manifest["end_ps"])
         slowdowns = [slow.get(name) for name in ("p50", "p95", "p99", "mean")]
-        span = end - source.begins.get(scheme, 0)
-        share = None if paused is None or not span else float(paused) / span
-        yield (*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue,
-               *jobs.get(scheme, (None, None)), end)  # fmt: skip
+        yield (*values, scheme, *slowdowns, flows.get(scheme), paused, marks, drops, queue,
+               *jobs.get(scheme, (None, None)), int(manifest["end_ps"]))  # fmt: skip
+
+
+def titles(chart: Chart) -> dict[str, str]:
+    """The descriptions of the figures of a chart."""
+    return {each.name: each.about for each in chart.fields if each.name in FIGURES}
 
 
 @dataclass(frozen=True)

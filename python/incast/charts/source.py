@@ -87,6 +87,15 @@ class Source:
                           "select scheme, start_ps from pauses) group by scheme")  # fmt: skip
         return {scheme: begin or 0 for scheme, begin in found}
 
+    @property
+    def span_ps(self) -> int:
+        """Interval of shares of time: the longest run of a scheme, from its first flow or pause to its end, in ps.
+
+        One interval for all schemes: with one for each, a scheme with a single slow flow would have smaller shares.
+        """
+        ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in self.manifests.items()}
+        return max((end - self.begins.get(scheme, 0) for scheme, end in ends.items()), default=0)
+
     @cached_property
     def unfinished(self) -> dict[str, int]:
         """Number of flows that neither completed nor were cancelled, by scheme; backlogged flows do not count."""

@@ -80,7 +80,6 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
         "seedSpecs": {place: over_seeds(one) for place, one in enumerate(packer.specs) if "fold" in str(one)},
         "fabrics": packer.fabrics,
         "overSpec": spec(),
-        "overTitles": FIGURES,
         "dashes": look.DASHES,
         "overLabels": {name: written(name)[0] for name in FIGURES},
     }
