@@ -227,16 +227,41 @@ def test_queues_are_drawn_only_while_they_are_sampled(tmp_path: Path) -> None:
         assert "Queues were sampled from 45 us to 61 us only." in chart.left_out
 
 
-def test_rates_are_samples(sampled: incast.Results, source: charts.Source) -> None:
-    samples = {(row["scheme"], row["flow"], row["time_ps"], row["rate_bps"]) for row in sampled.table("rates").dicts()}
-    for points in (10**6, 5):
-        chart = charts.rates(source, flows=3, points=points)
-        drawn = {(row["scheme"], row["flow"], row["time_ps"], row["rate_bps"]) for row in chart.dicts()}
-        assert drawn <= samples
-        assert len({flow for _, flow, _, _ in drawn}) == 3
-    chosen = {row for row in samples if row[1] in {flow for _, flow, _, _ in drawn}}
-    for extreme in (min, max):
-        assert extreme(row[3] for row in drawn) == extreme(row[3] for row in chosen)
+def test_rates_are_of_payload_acknowledged_between_samples(sampled: incast.Results, source: charts.Source) -> None:
+    samples: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for row in sampled.table("rates").dicts():
+        samples.setdefault((row["scheme"], row["flow"]), []).append((row["time_ps"], row["acked_bytes"]))
+    for points in (10**6, 50):
+        rows = list(charts.rates(source, flows=3, points=points).dicts())
+        assert len({row["flow"] for row in rows}) == 3
+        # Each step is the time between two samples.
+        for row in rows:
+            mine = samples[row["scheme"], row["flow"]]
+            assert any(
+                (a + b) // 2 == row["time_ps"] and (to - before) * 8e12 / (b - a) == row["acked_bps"]
+                for place, (a, before) in enumerate(mine)
+                for b, to in mine[place + 1 :]
+            )
+
+
+def test_windows_limit_rates(tmp_path: Path) -> None:
+    text = (
+        "fabric.star.hosts = 9\nmeasure.sample_every = '2us'\n[[workload]]\nincast = { fan_in = 8, size = '200kB' }\n"
+        "[scheme.Swift]\ncontrol = 'swift'\n[scheme.Window]\ncontrol = 'unlimited'\nwindow = 'fixed'\n"
+        "[scheme.TCP]\ntransport = 'tcp'\n"
+    )
+    rows = list(
+        charts.rates(charts.Source([incast.load(write(tmp_path, text)).run(tmp_path / "out")]), flows=8).dicts()
+    )
+    for scheme in ("Swift", "Window", "TCP"):
+        by_flow: dict[int, list[float]] = {}
+        for row in rows:
+            if row["scheme"] == scheme and row["acked_bps"]:
+                by_flow.setdefault(row["flow"], []).append(row["acked_bps"])
+        # Eight senders share a link of 100 Gb/s: on average, 12.5 Gb/s with headers.
+        means = [sum(rates) / len(rates) for rates in by_flow.values()]
+        assert len(means) == 8
+        assert max(means) < 40e9 if scheme == "TCP" else max(means) < 15e9
 
 
 def test_thin_lines_of_similar_colours_are_dashed(source: charts.Source) -> None:

@@ -104,7 +104,7 @@ def rows_of(kind: str) -> list[dict[str, Any]]:
         "iterations": [{"who": "all-reduce", "iteration": i, "communication_ps": i * 10**8, "compute_ps": 10**8}
                        for i in steps],
         "queues": [{"link": link, "time_ps": i * 10**8, "queue_bytes": i * 10**6} for link in links for i in steps],
-        "rates": [{"who": f"h{i} -> h1023", "time_ps": i * 10**8, "rate_bps": i * 10**10} for i in steps],
+        "rates": [{"who": f"h{i} -> h1023", "time_ps": i * 10**8, "acked_bps": i * 10**10} for i in steps],
         "pauses": [{**span, "paused_ps": 10**7} for span in spans],
         "closing": [
             {**span, "part": part, "closed_ps": 10**8}
@@ -321,11 +321,11 @@ def test_the_same_results_give_the_same_file(sampled: incast.Results, tmp_path: 
         assert files[0].read_bytes().startswith(heads[ending])
 
 
-def test_rates_are_those_that_a_control_allows(sampled: incast.Results) -> None:
+def test_the_axis_of_rates_names_the_payload(sampled: incast.Results) -> None:
     chart = charts.rates(charts.Source([sampled]))
-    assert {axes.get_ylabel() for axes in plot.draw(chart).axes} == {"allowed rate"}
+    assert {axes.get_ylabel() for axes in plot.draw(chart).axes} == {"acknowledged payload"}
     assert chart.spec is not None
-    assert chart.spec["spec"]["encoding"]["y"]["title"] == "allowed rate"
+    assert chart.spec["spec"]["encoding"]["y"]["title"] == "acknowledged payload"
 
 
 def test_the_command(sampled: incast.Results, command: Command, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
 from incast.charts.over import Along, along, titles, written
-from incast.charts.series import ALLOWED
+from incast.charts.rates import MEASURED
 from incast.charts.slowdown import PERCENTILES, labels
 from incast.plot_text import (
     NARROW,
@@ -347,11 +347,11 @@ def _rates(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) ->
         for who, line in by(mine, "who"):
             number = flows.index(who) % len(look.LIGHT)
             dashes = DASHES[look.LINES_OF_FLOWS[number]]
-            axes.plot([row["time_ps"] for row in line], [row["rate_bps"] for row in line], color=look.LIGHT[number],
+            axes.plot([row["time_ps"] for row in line], [row["acked_bps"] for row in line], color=look.LIGHT[number],
                       linestyle=dashes, label=who, linewidth=0.9)  # fmt: skip
         axes.set_title(scheme, loc="left", fontsize="medium")
         axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
-        axes.set_ylabel(ALLOWED)
+        axes.set_ylabel(MEASURED)
         axes.set_ylim(bottom=0)
     _times(figure)
 

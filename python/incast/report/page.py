@@ -31,7 +31,7 @@ SECTIONS = {
     "distributions": ("Distributions", "Distributions"),
     "fabric": ("Fabric", "Fabric"),
     "queues": ("Queues", "Queues over time"),
-    "rates": ("Rates", "Sending rates over time"),
+    "rates": ("Rates", "Throughput of flows over time"),
     "pauses": ("Pauses", "PFC pauses over time"),
 }
 """The sections of charts in order: name, link text, title."""
