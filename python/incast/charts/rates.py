@@ -83,7 +83,7 @@ def _samples(source: Source, flows: Sequence[int]) -> int:
         "select sum(bytes) / nullif(any_value(packet_bytes), 0) / nullif(sum(steps), 0), max(steps) from sampled, sent",
         {"flows": flows},
     )
-    return min(math.ceil(PACKETS / packets) if packets else 1, most // STEPS)
+    return min(math.ceil(PACKETS / packets) if packets else 1, int(most) // STEPS)
 
 
 def _measured(source: Source, flows: Sequence[int], step_ps: int) -> list[tuple[Any, ...]]:
