@@ -25,16 +25,22 @@ from incast.charts.iterations import FADED, PARTS
 from incast.charts.over import Along, along, titles, written
 from incast.charts.rates import MEASURED
 from incast.charts.slowdown import PERCENTILES, labels
+from incast.errors import ResultsError
 from incast.plot_text import (
     NARROW,
     SLANT,
+    TooSmallError,
     add_legend,
     add_title,
     fit_labels,
     fitting,
     inches_of,
+    least_height,
+    level_ticks,
     slanted_ticks,
+    small,
     text_size,
+    title_below,
 )
 
 if TYPE_CHECKING:
@@ -64,6 +70,10 @@ LABEL = 48
 """Letters of an axis's title that fit next to a panel."""
 PUBLISHED = "published"
 """Name of published values in a legend."""
+HIGHEST = 20.0
+"""Inches of the highest figure that is proposed (our choice)."""
+UPPER = 1.2
+"""Height of a row of the upper part of a small figure, relative to the lower part (our choice)."""
 LATE = 100
 """Times as long as an axis that it may begin after 0 (our choice): ticks have four digits."""
 DPI = 200
@@ -106,6 +116,18 @@ def draw(
         ValueError: The chart has no rows.
 
     """
+    sizes: dict[str, Any] = {"width": width, "title": title, "below": below, **options}
+    try:
+        return _drawn(chart, height=height, **sizes)
+    except TooSmallError as error:
+        least = height and least_height(lambda inches: _drawn(chart, height=inches, **sizes), height, HIGHEST)
+        raise ResultsError(f"{error}{f', such as a height of {least:g}' if least else ''}") from None
+
+
+def _drawn(
+    chart: Chart, *, width: float | None, height: float | None, title: str, below: Chart | None, **options: Any
+) -> Figure:
+    """As `draw`, with `TooSmallError` for a figure that is too small."""
     figures = matplotlib("figure")
     if not chart.rows:
         raise ValueError(chart.why_empty or "nothing to draw")
@@ -114,6 +136,9 @@ def draw(
     usual_width = DRAWN[chart.name][1][0]
     inches = inches_of("width", width, usual_width(rows[0]) if callable(usual_width) else usual_width)
     heights = [_height(part, mine, inches, options) for part, mine in zip(parts, rows, strict=True)]
+    if height is not None and height < sum(heights):
+        # The upper part has labels of two lines.
+        heights = [UPPER * len({row["label"] for row in rows[0]}), 1] if below else heights
     with matplotlib().rc_context(text_size(inches)):
         figure: Figure = figures.Figure(
             figsize=(inches, inches_of("height", height, sum(heights))), layout="constrained"
@@ -236,17 +261,18 @@ def _slowdown(
     groups = [*by(rows, "label")]
     ticks_of = labels(rows, list(styles))
     stacked = _stacked(figure, len(groups) * len(chosen))
-    panels = figure.subplots(
-        *((len(groups) * len(chosen), 1) if stacked else (len(groups), len(chosen))), squeeze=False
-    )
+    shape = (len(groups) * len(chosen), 1) if stacked else (len(groups), len(chosen))
+    compact = small(figure, *shape)
+    panels = figure.subplots(*shape, squeeze=False)
     most = min(TICKS, slanted_ticks(figure, panels.shape[1]))
+    names = {name: name for name in chosen} if compact and shape[1] > 1 else PERCENTILES
     for (label, of_label), of_percentiles in zip(groups, panels.reshape(len(groups), len(chosen)), strict=True):
         for axes, percentile in zip(of_percentiles, chosen, strict=True):
             for scheme, mine in by(of_label, "scheme"):
                 axes.plot([row["bin"] for row in mine], [row[percentile] for row in mine], label=scheme, markersize=3,
                           linewidth=1.2, **styles[scheme])  # fmt: skip
             several = named or len(groups) > 1
-            title = f"{label}: {PERCENTILES[percentile]}" if several else PERCENTILES[percentile]
+            title = f"{label}: {names[percentile]}" if several else names[percentile]
             axes.set_title(title, loc="left", fontsize="medium")
             axes.set_yscale("log")
             axes.set_ylim(1, 1.15 * max(1, *(row[percentile] for row in of_label)))
@@ -254,16 +280,20 @@ def _slowdown(
             axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
             _log_ticks(axes.yaxis, axes.get_ylim())
             ticks = ticks_of[label]
-            shown = spaced(list(ticks), most)
-            axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=SLANT, ha="right")
+            if compact:
+                lines = {bin_: text.replace(" ", "\n") for bin_, text in ticks.items()}
+                shown = spaced(list(lines), min(TICKS, level_ticks(figure, panels.shape[1], lines.values())))
+                axes.set_xticks(shown, [lines[bin_] for bin_ in shown])
+            else:
+                shown = spaced(list(ticks), most)
+                axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=SLANT, ha="right")
             axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
         for axes in of_percentiles if stacked else of_percentiles[:1]:
             axes.set_ylabel("slowdown")
         # Percentiles of a label have the same bins.
         for axes in of_percentiles[:-1] if stacked else []:
             axes.tick_params(labelbottom=False)
-    for axes in panels[-1]:
-        axes.set_xlabel("flow size up to")
+    title_below(panels[-1], "flow size up to", shared=compact)
 
 
 def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], named: bool = False) -> None:
@@ -287,8 +317,9 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
             axes.set_title(label, loc="left", fontsize="medium")
     for axes in panels[:, 0]:
         axes.set_ylabel("share of flows")
-    for axes in panels[-1]:
-        axes.set_xlabel("completion time" if column == "fct_ps" else "slowdown")
+    title_below(
+        panels[-1], "completion time" if column == "fct_ps" else "slowdown", shared=small(figure, *panels.shape)
+    )
 
 
 def _log_ticks(axis: Axis, values: Sequence[float]) -> None:
