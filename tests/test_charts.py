@@ -457,6 +457,18 @@ def test_the_share_of_completed_flows_omits_backlogged_flows() -> None:
     assert [row["completed_share"] for row in over([], [((), source)]).dicts()] == [0.5, None]
 
 
+def test_figures_of_flows_with_a_label() -> None:
+    flows: list[Row] = [{"label": "web"}, {"label": "web", "finish_ps": None, "status": "incomplete"}, {"label": "rpc"}]
+    source = made.Made(flows=flows, ports=[{"marks": 3}])
+    source.slowdowns = lambda label: {"A": {"p50": 1.0, "p95": 2.0, "p99": 3.0, "mean": 1.5}} if label == "web" else {}  # type: ignore[method-assign]
+    chart = over([], [((), source)], label="web")
+    (row,) = chart.dicts()
+    assert (row["slowdown_p99"], row["completed_share"], row["marks"], row["end_ps"]) == (3.0, 0.5, None, None)
+    about = over_titles(chart)
+    assert about["slowdown_p99"] == "99th percentile of the slowdown of flows of label web"
+    assert about["completed_share"].endswith(", label web")
+
+
 def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
     group = groups.read_sweep(sweep)
     assert groups.chosen(group, {"load": "0.6", "seed": "2"}).values == (0.6, 2)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
@@ -583,7 +584,54 @@ def test_runs_of_equal_results_have_a_mean_without_a_range() -> None:
     rows = [(kmin, seed, "HPCC", *[value] * len(FIGURES)) for kmin in (1, 2) for seed in (1, 2, 3)]
     (axes,) = plot.draw(of_rows(["kmin", "seed"], rows, (), ()), x="kmin").axes
     assert np.asarray(axes.lines[0].get_ydata()).tolist() == [value, value]
-    assert axes.get_ylabel().replace("\n", " ").endswith("of all flows, mean and range of runs")
+    assert axes.get_ylabel().replace("\n", " ").endswith("of all flows, mean and 95 % confidence interval")
+
+
+def test_three_runs_have_a_confidence_interval() -> None:
+    """Student's t: 2 degrees of freedom, 4.303; the standard deviation of 11, 12 and 13 is 1."""
+    rows = [(kmin, seed, "HPCC", *[10.0 + seed] * len(FIGURES)) for kmin in (1, 2) for seed in (1, 2, 3)]
+    half = 4.30265 / math.sqrt(3)
+    for chosen, ends in ((rows, (12 - half, 12 + half)), ([*rows[:3], *rows[4:]], (11, 13))):
+        (axes,) = plot.draw(of_rows(["kmin", "seed"], chosen, (), ()), x="kmin").axes
+        (bars,) = (each for each in axes.collections if isinstance(each, LineCollection))
+        assert np.asarray(bars.get_segments()[0])[:, 1].tolist() == pytest.approx(ends)
+        kind = "95 % confidence interval" if chosen is rows else "range of runs"
+        assert axes.get_ylabel().replace("\n", " ").endswith(kind)
+    # Of 0, 0 and 1 the interval would begin below 0.
+    rows = [(1, seed, "HPCC", *[float(seed == 3)] * len(FIGURES)) for seed in (1, 2, 3)]
+    (axes,) = plot.draw(of_rows(["kmin", "seed"], rows, (), ()), x="kmin", of="completed_share").axes
+    (bars,) = (each for each in axes.collections if isinstance(each, LineCollection))
+    assert np.asarray(bars.get_segments()[0])[:, 1].tolist() == pytest.approx([0, 1])
+
+
+def test_figures_of_a_sweep_by_label(command: Command, tmp_path: Path) -> None:
+    sweep = make_sweep(tmp_path / "load")
+    runs = incast.open_sweep(sweep)
+    for label in ("poisson", "all"):
+        rows = list(runs.figures(label).dicts())
+        assert len(rows) == len(runs.done)
+        for run in runs.done:
+            (slow,) = runs.results(run).slowdown(bins=1, label=label).dicts()
+            (row,) = (row for row in rows if {name: row[name] for name in run.choice} == run.choice)
+            assert (row["slowdown_p99"], row["slowdown_mean"]) == (slow["p99"], slow["mean"])
+    printed = command("results", sweep, "--label", "poisson", "--format", "csv").stdout
+    assert printed == runs.figures("poisson").to_csv()
+    names = [column.name for column in runs.figures("poisson").columns]
+    assert names[-5:] == ["slowdown_p50", "slowdown_p95", "slowdown_p99", "slowdown_mean", "completed_share"]
+    shown = command("results", sweep)
+    assert shown.returncode == 0, shown.stderr
+    assert len(shown.stdout.splitlines()) == 1 + len(runs.done)
+    done = command("plot", sweep, "over", "--label", "poisson", "-o", "label.svg")
+    assert done.returncode == 0, done.stderr
+    for wrong, said in (
+        (["plot", sweep, "over", "--label", "poisson", "--figure", "marks"], "no effect on the figure marks, only on"),
+        (["plot", sweep, "over", "--label", "poison"], "did you mean `poisson`?"),
+        (["results", sweep, "--table", "flows"], "its table here is figures"),
+        (["results", runs.results(runs.done[0]).path, "--table", "ports", "--label", "poisson"], "only on slowdown"),
+    ):
+        refused = command(*wrong)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert said in refused.stderr
 
 
 def test_values_close_together_have_ticks_without_overlapping_labels() -> None:

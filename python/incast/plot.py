@@ -22,7 +22,7 @@ from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
-from incast.charts.over import Along, along, titles, written
+from incast.charts.over import Along, along, ends, error_bars, titles, written
 from incast.charts.rates import MEASURED
 from incast.charts.slowdown import PERCENTILES, labels
 from incast.errors import ResultsError
@@ -68,6 +68,12 @@ ABOVE = 1.03
 """Upper end of an axis of shares (our choice): a line along the edge would be cut in half."""
 LABEL = 48
 """Letters of an axis's title that fit next to a panel."""
+BARS = {
+    "": "",
+    "range": ", mean and range of runs",
+    "interval": ", mean and 95 % confidence interval",
+}
+"""Error bars in the title of an axis."""
 PUBLISHED = "published"
 """Name of published values in a legend."""
 HIGHEST = 20.0
@@ -465,8 +471,9 @@ def _over(
     x: str = "",
     of: str = "slowdown_p99",
 ) -> None:
-    """Means with their range over the values of one column."""
+    """Means with error bars over the values of one column."""
     axes = figure.subplots()
+    kind = error_bars(rows, x, of)
     numbers = along(dict.fromkeys(row[x] for row in rows))
     for scheme, mine in by(rows, "scheme"):
         points = {value: [row[of] for row in found if row[of] is not None] for value, found in by(mine, x)}
@@ -474,14 +481,15 @@ def _over(
         placed = {numbers.places.get(value, str(value)): found for value, found in points.items() if found}
         points = dict(sorted(placed.items())) if numbers.places else placed
         means = [mean(found) for found in points.values()]
-        below = [centre - min(found) for centre, found in zip(means, points.values(), strict=True)]
-        above = [max(found) - centre for centre, found in zip(means, points.values(), strict=True)]
+        spans = [ends(found, of, kind) for found in points.values()]
+        # Rounding can place an end on the other side of the mean.
+        below = [max(0, centre - low) for centre, (low, _) in zip(means, spans, strict=True)]
+        above = [max(0, high - centre) for centre, (_, high) in zip(means, spans, strict=True)]
         # A value at the end of the axis is drawn whole.
         axes.errorbar(list(points), means, (below, above), label=scheme, markersize=4, capsize=2, clip_on=False,
                       **styles[scheme])  # fmt: skip
     _values(axes, numbers)
-    several = len({(row["scheme"], row[x]) for row in rows}) < len(rows)
-    axes.set(xlabel=x, ylabel=f"{titles[of]}{', mean and range of runs' if several else ''}")
+    axes.set(xlabel=x, ylabel=f"{titles[of]}{BARS[kind]}")
     if of.endswith("_share"):
         low, high = axes.get_ylim()
         axes.set_ylim(max(low, 0), min(high, 1))

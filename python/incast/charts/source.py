@@ -78,7 +78,11 @@ class Source:
     @cached_property
     def overall(self) -> dict[str, dict[str, Any]]:
         """Slowdown of all flows together, by scheme; schemes without a completed flow are missing."""
-        return {row["scheme"]: row for each in self.results for row in each.slowdown(bins=1, label=ALL).dicts()}
+        return self.slowdowns(ALL)
+
+    def slowdowns(self, label: str) -> dict[str, dict[str, Any]]:
+        """Slowdown of the flows of a label, by scheme; schemes without a completed flow are missing."""
+        return {row["scheme"]: row for each in self.results for row in each.slowdown(bins=1, label=label).dicts()}
 
     @cached_property
     def begins(self) -> dict[str, int]:
