@@ -149,6 +149,12 @@ def test_the_tail_of_a_cdf_has_points_of_its_own(flows: int) -> None:
         assert max(later - rank for rank, later in pairwise(tail)) == 51
 
 
+def test_the_end_of_a_cdf_is_within_its_axis(source: charts.Source) -> None:
+    spec = charts.cdf(source, "fct", label="all").spec
+    assert spec
+    assert spec["encoding"]["y"]["scale"]["domain"] == [0, 1.03]
+
+
 def test_panels_of_a_cdf_have_their_own_ticks(source: charts.Source) -> None:
     panels, alone = charts.cdf(source, "slowdown").spec, charts.cdf(source, "slowdown", label="poisson").spec
     assert panels

@@ -64,8 +64,6 @@ STACKED = 1.6
 """Inches of each of several panels below each other on a narrow page (our choice)."""
 STACKED_LEAST = 0.8
 """Inches of a lower panel, below which panels stand side by side (our choice)."""
-ABOVE = 1.03
-"""Upper end of an axis of shares (our choice): a line along the edge would be cut in half."""
 LABEL = 48
 """Letters of an axis's title that fit next to a panel."""
 BARS = {
@@ -317,7 +315,7 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
         _log_ticks(axes.xaxis, [row[column] for row in of_label])
-        axes.set_ylim(0, ABOVE)
+        axes.set_ylim(0, look.ABOVE)
         axes.grid(which="major", linewidth=0.4, alpha=0.5)
         if named or len(groups) > 1:
             axes.set_title(label, loc="left", fontsize="medium")
@@ -459,7 +457,7 @@ def _guarantees(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
     axes.set_yticks([tick for tick in ticks if tick <= max(1, 2 * most)], minor=False)
     axes.yaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
-    axes.set(xlim=(0, 1), ylabel="received / guaranteed", xlabel="share of VMs")
+    axes.set(xlim=(0, look.ABOVE), ylabel="received / guaranteed", xlabel="share of VMs")
     axes.grid(which="major", linewidth=0.4, alpha=0.5)
 
 
