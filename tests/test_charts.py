@@ -25,6 +25,7 @@ from incast.charts.cdf import Measure, chosen
 from incast.charts.fabric import links
 from incast.charts.look import log_ticks
 from incast.charts.over import over
+from incast.charts.over import titles as over_titles
 from incast.charts.series import with_empty
 from incast.charts.slowdown import by_size
 from incast.charts.study import of_study
@@ -148,6 +149,12 @@ def test_the_tail_of_a_cdf_has_points_of_its_own(flows: int) -> None:
         assert max(later - rank for rank, later in pairwise(tail)) == 51
 
 
+def test_the_end_of_a_cdf_is_within_its_axis(source: charts.Source) -> None:
+    spec = charts.cdf(source, "fct", label="all").spec
+    assert spec
+    assert spec["encoding"]["y"]["scale"]["domain"] == [0, 1.03]
+
+
 def test_panels_of_a_cdf_have_their_own_ticks(source: charts.Source) -> None:
     panels, alone = charts.cdf(source, "slowdown").spec, charts.cdf(source, "slowdown", label="poisson").spec
     assert panels
@@ -226,16 +233,41 @@ def test_queues_are_drawn_only_while_they_are_sampled(tmp_path: Path) -> None:
         assert "Queues were sampled from 45 us to 61 us only." in chart.left_out
 
 
-def test_rates_are_samples(sampled: incast.Results, source: charts.Source) -> None:
-    samples = {(row["scheme"], row["flow"], row["time_ps"], row["rate_bps"]) for row in sampled.table("rates").dicts()}
-    for points in (10**6, 5):
-        chart = charts.rates(source, flows=3, points=points)
-        drawn = {(row["scheme"], row["flow"], row["time_ps"], row["rate_bps"]) for row in chart.dicts()}
-        assert drawn <= samples
-        assert len({flow for _, flow, _, _ in drawn}) == 3
-    chosen = {row for row in samples if row[1] in {flow for _, flow, _, _ in drawn}}
-    for extreme in (min, max):
-        assert extreme(row[3] for row in drawn) == extreme(row[3] for row in chosen)
+def test_rates_are_of_payload_acknowledged_between_samples(sampled: incast.Results, source: charts.Source) -> None:
+    samples: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for row in sampled.table("rates").dicts():
+        samples.setdefault((row["scheme"], row["flow"]), []).append((row["time_ps"], row["acked_bytes"]))
+    for points in (10**6, 50):
+        rows = list(charts.rates(source, flows=3, points=points).dicts())
+        assert len({row["flow"] for row in rows}) == 3
+        # Each step is the time between two samples.
+        for row in rows:
+            mine = samples[row["scheme"], row["flow"]]
+            assert any(
+                (a + b) // 2 == row["time_ps"] and (to - before) * 8e12 / (b - a) == row["acked_bps"]
+                for place, (a, before) in enumerate(mine)
+                for b, to in mine[place + 1 :]
+            )
+
+
+def test_windows_limit_rates(tmp_path: Path) -> None:
+    text = (
+        "fabric.star.hosts = 9\nmeasure.sample_every = '2us'\n[[workload]]\nincast = { fan_in = 8, size = '200kB' }\n"
+        "[scheme.Swift]\ncontrol = 'swift'\n[scheme.Window]\ncontrol = 'unlimited'\nwindow = 'fixed'\n"
+        "[scheme.TCP]\ntransport = 'tcp'\n"
+    )
+    rows = list(
+        charts.rates(charts.Source([incast.load(write(tmp_path, text)).run(tmp_path / "out")]), flows=8).dicts()
+    )
+    for scheme in ("Swift", "Window", "TCP"):
+        by_flow: dict[int, list[float]] = {}
+        for row in rows:
+            if row["scheme"] == scheme and row["acked_bps"]:
+                by_flow.setdefault(row["flow"], []).append(row["acked_bps"])
+        # Eight senders share a link of 100 Gb/s: on average, 12.5 Gb/s with headers.
+        means = [sum(rates) / len(rates) for rates in by_flow.values()]
+        assert len(means) == 8
+        assert max(means) < 40e9 if scheme == "TCP" else max(means) < 15e9
 
 
 def test_thin_lines_of_similar_colours_are_dashed(source: charts.Source) -> None:
@@ -288,6 +320,28 @@ def test_shares_of_time_begin_with_the_first_flow(tmp_path: Path) -> None:
     assert max(share for _, share in found[1]) > 0.5
 
 
+def test_schemes_with_equal_pauses_have_equal_shares_however_long_their_runs() -> None:
+    # 500 kB are 40 us, the longer run, at 100 Gb/s.
+    source = made.Made(
+        {"A": made.manifest(end_ps=40_000_000), "B": made.manifest(end_ps=10_000_000)},
+        ports=[{"scheme": scheme, "paused_ps": 2_000_000, "tx_bytes": 100_000} for scheme in ("A", "B")],
+        flows=[{"scheme": scheme} for scheme in ("A", "B")],
+    )
+    assert [(row[0], row[8], row[10]) for row in links(source)] == [("A", 0.2, 0.05), ("B", 0.2, 0.05)]
+
+
+def test_runs_of_a_sweep_with_equal_pauses_have_equal_shares() -> None:
+    sources = [
+        made.Made({"A": made.manifest(end_ps=end)}, ports=[{"paused_ps": 2_000_000}], flows=[{}])
+        for end in (10_000_000, 40_000_000)
+    ]
+    chart = over(["seed"], [((seed,), source) for seed, source in enumerate(sources)])
+    assert [row["paused_share"] for row in chart.dicts()] == [0.05, 0.05]
+    assert over_titles(chart)["paused_share"].endswith("were paused (of 40 us, the longest run)")
+    (one,) = over([], [((), sources[0])]).dicts()
+    assert one["paused_share"] == 0.2
+
+
 def test_drops_on_arrival_belong_to_the_port_that_sent_the_packets() -> None:
     back = {"port": 1, "node_name": "s0", "peer_name": "h0", "peer_port": 0, "tier": 1}
     source = made.Made(ports=[{"lost": 1}, {"priority": 4, "lost": 2}, {**back, "drops": 5}])
@@ -295,7 +349,7 @@ def test_drops_on_arrival_belong_to_the_port_that_sent_the_packets() -> None:
 
 
 def test_fabric_is_the_table_of_ports(sampled: incast.Results, source: charts.Source) -> None:
-    end = {name: scheme["end_ps"] for name, scheme in sampled.manifest["schemes"].items()}
+    longest = max(scheme["end_ps"] for scheme in sampled.manifest["schemes"].values())
     sent: dict[tuple[str, int], int] = {}
     for row in sampled.ports.dicts():
         key = (row["scheme"], row["port"])
@@ -303,9 +357,10 @@ def test_fabric_is_the_table_of_ports(sampled: incast.Results, source: charts.So
     chart = charts.fabric(source)
     assert {(row["scheme"], row["port"]): row["tx_bytes"] for row in chart.dicts()} == sent
     for row in chart.dicts():
-        expected = row["tx_bytes"] * 8 / (row["rate_bps"] * end[row["scheme"]] / 1e12)
+        expected = row["tx_bytes"] * 8 / (row["rate_bps"] * longest / 1e12)
         assert row["utilisation"] == pytest.approx(expected)
         assert 0 <= row["paused_share"] <= 1
+    assert f"shares of {look.time(longest)}, the longest run" in chart.about
 
 
 def test_counters_add_up(sampled: incast.Results, source: charts.Source) -> None:
@@ -408,6 +463,18 @@ def test_the_share_of_completed_flows_omits_backlogged_flows() -> None:
     assert [row["completed_share"] for row in over([], [((), source)]).dicts()] == [0.5, None]
 
 
+def test_figures_of_flows_with_a_label() -> None:
+    flows: list[Row] = [{"label": "web"}, {"label": "web", "finish_ps": None, "status": "incomplete"}, {"label": "rpc"}]
+    source = made.Made(flows=flows, ports=[{"marks": 3}])
+    source.slowdowns = lambda label: {"A": {"p50": 1.0, "p95": 2.0, "p99": 3.0, "mean": 1.5}} if label == "web" else {}  # type: ignore[method-assign]
+    chart = over([], [((), source)], label="web")
+    (row,) = chart.dicts()
+    assert (row["slowdown_p99"], row["completed_share"], row["marks"], row["end_ps"]) == (3.0, 0.5, None, None)
+    about = over_titles(chart)
+    assert about["slowdown_p99"] == "99th percentile of the slowdown of flows of label web"
+    assert about["completed_share"].endswith(", label web")
+
+
 def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
     group = groups.read_sweep(sweep)
     assert groups.chosen(group, {"load": "0.6", "seed": "2"}).values == (0.6, 2)
@@ -473,7 +540,7 @@ def test_studies_draw_orders_of_magnitude_as_points() -> None:
     assert points["mark"]["type"] == "point"
     # The intervals are within the axis.
     assert points["encoding"]["y"]["scale"] == {"type": "log", "domain": pytest.approx([1.5 / 1.05, 6e5 * 1.05])}
-    assert "datum.low > 0" in intervals["transform"][0]["filter"]
+    assert intervals["transform"][1]["calculate"] == f"max(datum.low, {1.5 / 1.05})"
     assert chart.left_out == ("1 of 3 figures are 0 or less and not drawn on this log scale.",)
     assert chart.about.startswith("Time. Points: means over seeds")
     assert DrawnChart.from_tree(drawn.to_tree()) == drawn

@@ -57,7 +57,7 @@ def test_the_only_flow_is_in_the_singular(command: Command, tmp_path: Path) -> N
         incast.load(write(tmp_path, text + "[scheme.HPCC]\ncontrol = 'hpcc'\n")).run(tmp_path / name)
     done = command("compare", "one", "again", "--scheme", "HPCC")
     assert done.stdout.startswith("identical: the only flow finishes at the same time\n")
-    assert "up to" not in done.stdout
+    assert ["10,000", "B", "1"] in [line.split()[:3] for line in done.stdout.splitlines()]
 
 
 def test_the_same_run_is_identical(base: incast.Results, command: Command, tmp_path: Path) -> None:
@@ -132,6 +132,41 @@ def test_formats(base: incast.Results, command: Command) -> None:
     first = next(row for row in rows if int(row["flow"]) == tree["first_difference"]["flow"])
     assert first["src_name"] == tree["first_difference"]["src_name"]
     assert command(*arguments, "markdown").stdout.startswith("first difference: flow ")
+
+
+def test_bins_are_those_of_the_results(tmp_path: Path, command: Command) -> None:
+    """Sizes are not split, and the largest flow counts: with its own ideal times, one side is the table of the run."""
+    sizes = [*range(1000, 22_000, 500), *[50_000] * 30, *[60_000] * 3, 900_000]
+    lines = [f"{each % 5},5,{size},{each * 5},{'few' if each % 4 else 'many'}" for each, size in enumerate(sizes)]
+    results = run(tmp_path / "labels", "src,dst,size_bytes,start_us,label\n" + "\n".join(lines))
+    for label in ("all", "few"):
+        found = incast.compare(results, scheme="HPCC", with_scheme="DCQCN", label=label)
+        got = [(each.flows, each.size_min_bytes, each.size_max_bytes, each.reference.p50, each.reference.p99)
+               for each in found.bins]  # fmt: skip
+        assert got == [
+            (row["flows"], row["size_min_bytes"], row["size_max_bytes"], row["p50"], row["p99"])
+            for row in results.slowdown(label=label).dicts()
+            if row["scheme"] == "DCQCN"
+        ]
+        assert sum(row[0] for row in got) == found.summary.matched
+        assert max(row[2] for row in got) == 900_000
+    done = command("compare", results.path, "--scheme", "HPCC", "--with", "DCQCN", "--label", "fw")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has no flows labelled `fw`, only many, few; did you mean `few`?" in done.stderr
+
+
+def test_columns_have_the_names_of_the_sides(base: incast.Results, command: Command, tmp_path: Path) -> None:
+    later = run(tmp_path / "later", FLOWS.replace(",400000,400", ",400000,500"))
+    done = command("compare", base.path, "--scheme", "HPCC", "--with", "DCQCN")
+    heads = [line.split() for line in done.stdout.splitlines() if line.startswith("slowdown ")]
+    assert heads[0] == ["slowdown", "DCQCN", "HPCC", "difference", "(%)"]
+    assert "flows: 4 completed on both sides, 0 only in DCQCN, 0 only in HPCC\n" in done.stdout
+    assert "slowdown = completion time / ideal time of DCQCN, at least 1\n" in done.stdout
+    # Folders of one name have their paths.
+    names = incast.compare(later, base, scheme="HPCC").names
+    assert names == {"reference": str(base.path), "results": str(later.path)}
+    again = later.path.rename(tmp_path / "again")
+    assert incast.compare(again, base, scheme="HPCC").names == {"reference": "results", "results": "again"}
 
 
 def test_a_single_scheme_needs_other_results(command: Command, tmp_path: Path) -> None:

@@ -412,6 +412,23 @@ def test_intervals_of_a_logarithmic_axis_are_shown_as_far_as_a_decade() -> None:
     assert (bottom, top) == pytest.approx((1.5 / 1.05, 200 * 1.05))
 
 
+@pytest.mark.parametrize("cdf", [False, True])
+def test_a_triangle_shows_that_an_interval_goes_on_below_a_logarithmic_axis(cdf: bool) -> None:
+    (bar,) = bars_of("PFC")
+    found = replace(bar, x=1, value=15.0, low=6.0, high=24.0), replace(bar, x=2, value=20.0, low=-1.0, high=30.0)
+    for bars, ends in ((found, [(2, 6 / 1.05)]), (found[:1], [])):
+        chart = replace(of_bars(*bars), log=True, cdf=cdf)
+        (axes,) = picture_of(chart).axes
+        marker = "<" if cdf else "v"
+        drawn = [line.get_xydata()[0].tolist() for line in axes.lines if line.get_marker() == marker]
+        places = [(low, x) if cdf else (x - 1, low) for x, low in ends]
+        assert [tuple(each) for each in drawn] == [pytest.approx(place) for place in places]
+        spec = of_study("tails-1", chart).spec
+        assert spec
+        shapes = [layer["mark"].get("shape") for layer in spec["layer"]]
+        assert shapes.count("triangle-left" if cdf else "triangle-down") == len(ends)
+
+
 @pytest.mark.parametrize(
     ("name", "count", "lines", "turned"),
     [

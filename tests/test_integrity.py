@@ -66,9 +66,9 @@ def test_whole_results(command: Command) -> None:
     # Each run of a sweep has a table of slowdowns too.
     done = command("results", "swept", "--verify")
     assert (done.returncode, done.stdout, done.stderr) == (0, "all 96 tables are as written\n", "")
-    said = refused(command, "results", "swept")
+    said = refused(command, "compare", "swept")
     assert "swept is a sweep, not the results of one run: its runs are the folders in swept/runs" in said
-    assert "`incast plot swept over`" in said
+    assert "`incast results swept`, `incast plot swept over`" in said
     said = refused(command, "results", "run/flows.parquet")
     assert "run/flows.parquet is a file of results: name its folder, run" in said
     assert "nowhere: not the results of" in refused(command, "results", "nowhere", "--verify")

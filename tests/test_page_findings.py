@@ -290,6 +290,10 @@ def test_a_browser_shows_the_telling_measure_events_and_equal_schemes(browser: B
     page.locator("#fabric").get_by_label("scale").select_option("own")
     assert top.text_content() == f"{most[-1][1]:,}" != f"{most[0][1]:,}"
     assert f"The scale is that of {most[-1][0]} alone." in (note.text_content() or "")
+    measure.select_option("utilisation")
+    interval = bound(of_page(folder)["fabric"]["interval"])
+    assert interval.endswith(", the longest run")
+    assert f"Highest utilisation (of {interval}): " in (note.text_content() or "")
     events = bound("Dotted lines are events: 20 us: leaf0-spine0 down")
     assert events in (page.locator("#figure-queues").text_content() or "")
     assert page.locator("#figure-queues .mark-rule line").count() >= 2

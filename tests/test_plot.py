@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 import incast
 from conftest import SMALL, Command, write
@@ -104,7 +107,7 @@ def rows_of(kind: str) -> list[dict[str, Any]]:
         "iterations": [{"who": "all-reduce", "iteration": i, "communication_ps": i * 10**8, "compute_ps": 10**8}
                        for i in steps],
         "queues": [{"link": link, "time_ps": i * 10**8, "queue_bytes": i * 10**6} for link in links for i in steps],
-        "rates": [{"who": f"h{i} -> h1023", "time_ps": i * 10**8, "rate_bps": i * 10**10} for i in steps],
+        "rates": [{"who": f"h{i} -> h1023", "time_ps": i * 10**8, "acked_bps": i * 10**10} for i in steps],
         "pauses": [{**span, "paused_ps": 10**7} for span in spans],
         "closing": [
             {**span, "part": part, "closed_ps": 10**8}
@@ -180,17 +183,54 @@ def test_titles_and_ticks_of_slowdowns_do_not_overlap(
     figure = plot.draw(chart, width=width, height=height, title="of eight hosts")
     figure.canvas.draw()
     assert len({round(axes.get_window_extent().x0) for axes in figure.axes}) == columns
-    titles = [text.get_window_extent() for text in figure.findobj(Text) if "percentile" in text.get_text()]
-    assert len(titles) == 2
-    assert not titles[0].overlaps(titles[1])
+    small = columns == 3 and (width or 9) < 5
+    words = ("p50", "p95", "p99") if small else ("median", "95th percentile", "99th percentile")
+    titles = [text.get_window_extent() for text in figure.findobj(Text) if text.get_text() in words]
+    assert len(titles) == 3
+    assert not any(one.overlaps(other) for one, other in combinations(titles, 2))
     assert max(title.x1 for title in titles) <= figure.bbox.x1
     for axes in figure.axes:
         ticks = axes.get_xticks()
         assert len(ticks) >= 2
         left, right = axes.transData.transform([(ticks[0], 1), (ticks[1], 1)])[:, 0]
-        # Lines of text slanted by 40 degrees.
+        # Lines of text slanted by 40 degrees; level text on a small page.
         height_px = plot_text.SMALL / 72 * figure.dpi
-        assert (right - left) * math.sin(math.radians(40)) >= height_px
+        assert small or (right - left) * math.sin(math.radians(40)) >= height_px
+        assert_apart(label.get_window_extent() for label in axes.get_xticklabels() if small)
+
+
+def assert_apart(extents: Iterable[Bbox]) -> None:
+    """No text is over another."""
+    assert [pair for pair in combinations(extents, 2) if pair[0].overlaps(pair[1])] == []
+
+
+def test_a_small_page_has_space_for_its_panels(sampled: incast.Results) -> None:
+    """Two labels, one of them with flows of one size, in a column of a paper."""
+    source = charts.Source([sampled])
+    chart = charts.slowdown(source)
+    figure = plot.draw(chart, below=of_one_size(source, chart), width=3.3, height=2.6)
+    figure.canvas.draw()
+    assert min(axes.get_window_extent().height for axes in figure.axes) > 0.3 * figure.dpi
+    # One title for three panels.
+    assert [axes.get_xlabel() for axes in figure.axes] == ["", "flow size up to", "", "slowdown"]
+    for axes in figure.axes[:3]:
+        assert [label.get_rotation() for label in axes.get_xticklabels()] == [0.0] * len(axes.get_xticks())
+        shown = [label.get_window_extent() for label in axes.get_yticklabels(which="both")
+                 if label.get_visible() and label.get_text()]  # fmt: skip
+        assert_apart(shown)
+        assert len(shown) >= 2
+
+
+def test_the_least_height_is_named(sampled: incast.Results) -> None:
+    source = charts.Source([sampled])
+    chart = charts.slowdown(source)
+    below = of_one_size(source, chart)
+    with pytest.raises(incast.ResultsError, match=r"choose a larger width or height, such as a height of \d") as raised:
+        plot.draw(chart, below=below, width=3.3, height=1.5)
+    least = float(str(raised.value).rsplit(" ", 1)[1])
+    plot.draw(chart, below=below, width=3.3, height=least)
+    with pytest.raises(incast.ResultsError):
+        plot.draw(chart, below=below, width=3.3, height=least - 0.11)
 
 
 def test_ticks_of_bins_that_lie_unevenly_do_not_overlap(sampled: incast.Results) -> None:
@@ -223,7 +263,7 @@ def test_a_picture_that_is_too_small_is_refused(results: Path, command: Command,
     done = command("plot", results, "-o", "small.svg", "--width", "2", "--height", "0.5")
     said = "error: 2 x 0.5 inches are too small for the panels and texts of this chart: choose a larger width or height"
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == said
+    assert done.stderr.splitlines()[-1].startswith(said)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(incast.ResultsError, match="width must be at least 2 inches, got 1"):
         incast.open(results).plot(width=1)
@@ -326,11 +366,11 @@ def test_the_same_results_give_the_same_file(sampled: incast.Results, tmp_path: 
         assert files[0].read_bytes().startswith(heads[ending])
 
 
-def test_rates_are_those_that_a_control_allows(sampled: incast.Results) -> None:
+def test_the_axis_of_rates_names_the_payload(sampled: incast.Results) -> None:
     chart = charts.rates(charts.Source([sampled]))
-    assert {axes.get_ylabel() for axes in plot.draw(chart).axes} == {"allowed rate"}
+    assert {axes.get_ylabel() for axes in plot.draw(chart).axes} == {"acknowledged payload"}
     assert chart.spec is not None
-    assert chart.spec["spec"]["encoding"]["y"]["title"] == "allowed rate"
+    assert chart.spec["spec"]["encoding"]["y"]["title"] == "acknowledged payload"
 
 
 def test_the_command(sampled: incast.Results, command: Command, tmp_path: Path) -> None:
@@ -549,7 +589,54 @@ def test_runs_of_equal_results_have_a_mean_without_a_range() -> None:
     rows = [(kmin, seed, "HPCC", *[value] * len(FIGURES)) for kmin in (1, 2) for seed in (1, 2, 3)]
     (axes,) = plot.draw(of_rows(["kmin", "seed"], rows, (), ()), x="kmin").axes
     assert np.asarray(axes.lines[0].get_ydata()).tolist() == [value, value]
-    assert axes.get_ylabel().replace("\n", " ").endswith("of all flows, mean and range of runs")
+    assert axes.get_ylabel().replace("\n", " ").endswith("of all flows, mean and 95 % confidence interval")
+
+
+def test_three_runs_have_a_confidence_interval() -> None:
+    """Student's t: 2 degrees of freedom, 4.303; the standard deviation of 11, 12 and 13 is 1."""
+    rows = [(kmin, seed, "HPCC", *[10.0 + seed] * len(FIGURES)) for kmin in (1, 2) for seed in (1, 2, 3)]
+    half = 4.30265 / math.sqrt(3)
+    for chosen, ends in ((rows, (12 - half, 12 + half)), ([*rows[:3], *rows[4:]], (11, 13))):
+        (axes,) = plot.draw(of_rows(["kmin", "seed"], chosen, (), ()), x="kmin").axes
+        (bars,) = (each for each in axes.collections if isinstance(each, LineCollection))
+        assert np.asarray(bars.get_segments()[0])[:, 1].tolist() == pytest.approx(ends)
+        kind = "95 % confidence interval" if chosen is rows else "range of runs"
+        assert axes.get_ylabel().replace("\n", " ").endswith(kind)
+    # Of 0, 0 and 1 the interval would begin below 0.
+    rows = [(1, seed, "HPCC", *[float(seed == 3)] * len(FIGURES)) for seed in (1, 2, 3)]
+    (axes,) = plot.draw(of_rows(["kmin", "seed"], rows, (), ()), x="kmin", of="completed_share").axes
+    (bars,) = (each for each in axes.collections if isinstance(each, LineCollection))
+    assert np.asarray(bars.get_segments()[0])[:, 1].tolist() == pytest.approx([0, 1])
+
+
+def test_figures_of_a_sweep_by_label(command: Command, tmp_path: Path) -> None:
+    sweep = make_sweep(tmp_path / "load")
+    runs = incast.open_sweep(sweep)
+    for label in ("poisson", "all"):
+        rows = list(runs.figures(label).dicts())
+        assert len(rows) == len(runs.done)
+        for run in runs.done:
+            (slow,) = runs.results(run).slowdown(bins=1, label=label).dicts()
+            (row,) = (row for row in rows if {name: row[name] for name in run.choice} == run.choice)
+            assert (row["slowdown_p99"], row["slowdown_mean"]) == (slow["p99"], slow["mean"])
+    printed = command("results", sweep, "--label", "poisson", "--format", "csv").stdout
+    assert printed == runs.figures("poisson").to_csv()
+    names = [column.name for column in runs.figures("poisson").columns]
+    assert names[-5:] == ["slowdown_p50", "slowdown_p95", "slowdown_p99", "slowdown_mean", "completed_share"]
+    shown = command("results", sweep)
+    assert shown.returncode == 0, shown.stderr
+    assert len(shown.stdout.splitlines()) == 1 + len(runs.done)
+    done = command("plot", sweep, "over", "--label", "poisson", "-o", "label.svg")
+    assert done.returncode == 0, done.stderr
+    for wrong, said in (
+        (["plot", sweep, "over", "--label", "poisson", "--figure", "marks"], "no effect on the figure marks, only on"),
+        (["plot", sweep, "over", "--label", "poison"], "did you mean `poisson`?"),
+        (["results", sweep, "--table", "flows"], "its table here is figures"),
+        (["results", runs.results(runs.done[0]).path, "--table", "ports", "--label", "poisson"], "only on slowdown"),
+    ):
+        refused = command(*wrong)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert said in refused.stderr
 
 
 def test_values_close_together_have_ticks_without_overlapping_labels() -> None:

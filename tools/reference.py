@@ -402,7 +402,7 @@ def results(program: Program) -> Iterator[str]:
         "## Computed tables",
         "",
         "`incast results FOLDER --table NAME` and the methods of `Results` compute these tables from the others. Runs "
-        "of [sweeps](sweeps.md) have the first as `slowdown.parquet`.",
+        "of [sweeps](sweeps.md) have [`slowdown.parquet`](sweeps.md#slowdown): all labels together, without `label`.",
         "",
     ]
     for entry in computed.catalogue():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from types import ModuleType
 
 from incast.errors import MissingLibraryError
@@ -23,6 +23,11 @@ def needed(name: str, by: str = "this") -> ModuleType:
         return importlib.import_module(name)
     except ImportError as error:
         raise missing(name.partition(".")[0], by, error) from error
+
+
+def importable(library: str) -> bool:
+    """True if a library is installed."""
+    return importlib.util.find_spec(library) is not None
 
 
 def missing(library: str, by: str, error: ImportError | None = None) -> MissingLibraryError:

@@ -22,19 +22,25 @@ from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
-from incast.charts.over import FIGURES, Along, along, written
-from incast.charts.series import ALLOWED
+from incast.charts.over import Along, along, ends, error_bars, titles, written
+from incast.charts.rates import MEASURED
 from incast.charts.slowdown import PERCENTILES, labels
+from incast.errors import ResultsError
 from incast.plot_text import (
     NARROW,
     SLANT,
+    TooSmallError,
     add_legend,
     add_title,
     fit_labels,
     fitting,
     inches_of,
+    least_height,
+    level_ticks,
     slanted_ticks,
+    small,
     text_size,
+    title_below,
 )
 
 if TYPE_CHECKING:
@@ -58,12 +64,20 @@ STACKED = 1.6
 """Inches of each of several panels below each other on a narrow page (our choice)."""
 STACKED_LEAST = 0.8
 """Inches of a lower panel, below which panels stand side by side (our choice)."""
-ABOVE = 1.03
-"""Upper end of an axis of shares (our choice): a line along the edge would be cut in half."""
 LABEL = 48
 """Letters of an axis's title that fit next to a panel."""
+BARS = {
+    "": "",
+    "range": ", mean and range of runs",
+    "interval": ", mean and 95 % confidence interval",
+}
+"""Error bars in the title of an axis."""
 PUBLISHED = "published"
 """Name of published values in a legend."""
+HIGHEST = 20.0
+"""Inches of the highest figure that is proposed (our choice)."""
+UPPER = 1.2
+"""Height of a row of the upper part of a small figure, relative to the lower part (our choice)."""
 LATE = 100
 """Times as long as an axis that it may begin after 0 (our choice): ticks have four digits."""
 DPI = 200
@@ -106,6 +120,18 @@ def draw(
         ValueError: The chart has no rows.
 
     """
+    sizes: dict[str, Any] = {"width": width, "title": title, "below": below, **options}
+    try:
+        return _drawn(chart, height=height, **sizes)
+    except TooSmallError as error:
+        least = height and least_height(lambda inches: _drawn(chart, height=inches, **sizes), height, HIGHEST)
+        raise ResultsError(f"{error}{f', such as a height of {least:g}' if least else ''}") from None
+
+
+def _drawn(
+    chart: Chart, *, width: float | None, height: float | None, title: str, below: Chart | None, **options: Any
+) -> Figure:
+    """As `draw`, with `TooSmallError` for a figure that is too small."""
     figures = matplotlib("figure")
     if not chart.rows:
         raise ValueError(chart.why_empty or "nothing to draw")
@@ -114,6 +140,9 @@ def draw(
     usual_width = DRAWN[chart.name][1][0]
     inches = inches_of("width", width, usual_width(rows[0]) if callable(usual_width) else usual_width)
     heights = [_height(part, mine, inches, options) for part, mine in zip(parts, rows, strict=True)]
+    if height is not None and height < sum(heights):
+        # The upper part has labels of two lines.
+        heights = [UPPER * len({row["label"] for row in rows[0]}), 1] if below else heights
     with matplotlib().rc_context(text_size(inches)):
         figure: Figure = figures.Figure(
             figsize=(inches, inches_of("height", height, sum(heights))), layout="constrained"
@@ -123,6 +152,7 @@ def draw(
         for part, mine, place in zip(parts, rows, places, strict=True):
             make = DRAWN[part.name][0]
             given = options if part is chart else {}
+            given = {"titles": titles(part), **given} if part.name == "over" else given
             make(place, mine, styles, **given, **({"named": True} if below else {}))
             _events(place, part)
         handles: dict[str, Any] = {}
@@ -235,17 +265,18 @@ def _slowdown(
     groups = [*by(rows, "label")]
     ticks_of = labels(rows, list(styles))
     stacked = _stacked(figure, len(groups) * len(chosen))
-    panels = figure.subplots(
-        *((len(groups) * len(chosen), 1) if stacked else (len(groups), len(chosen))), squeeze=False
-    )
+    shape = (len(groups) * len(chosen), 1) if stacked else (len(groups), len(chosen))
+    compact = small(figure, *shape)
+    panels = figure.subplots(*shape, squeeze=False)
     most = min(TICKS, slanted_ticks(figure, panels.shape[1]))
+    names = {name: name for name in chosen} if compact and shape[1] > 1 else PERCENTILES
     for (label, of_label), of_percentiles in zip(groups, panels.reshape(len(groups), len(chosen)), strict=True):
         for axes, percentile in zip(of_percentiles, chosen, strict=True):
             for scheme, mine in by(of_label, "scheme"):
                 axes.plot([row["bin"] for row in mine], [row[percentile] for row in mine], label=scheme, markersize=3,
                           linewidth=1.2, **styles[scheme])  # fmt: skip
             several = named or len(groups) > 1
-            title = f"{label}: {PERCENTILES[percentile]}" if several else PERCENTILES[percentile]
+            title = f"{label}: {names[percentile]}" if several else names[percentile]
             axes.set_title(title, loc="left", fontsize="medium")
             axes.set_yscale("log")
             axes.set_ylim(1, 1.15 * max(1, *(row[percentile] for row in of_label)))
@@ -253,16 +284,20 @@ def _slowdown(
             axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
             _log_ticks(axes.yaxis, axes.get_ylim())
             ticks = ticks_of[label]
-            shown = spaced(list(ticks), most)
-            axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=SLANT, ha="right")
+            if compact:
+                lines = {bin_: text.replace(" ", "\n") for bin_, text in ticks.items()}
+                shown = spaced(list(lines), min(TICKS, level_ticks(figure, panels.shape[1], lines.values())))
+                axes.set_xticks(shown, [lines[bin_] for bin_ in shown])
+            else:
+                shown = spaced(list(ticks), most)
+                axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=SLANT, ha="right")
             axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
         for axes in of_percentiles if stacked else of_percentiles[:1]:
             axes.set_ylabel("slowdown")
         # Percentiles of a label have the same bins.
         for axes in of_percentiles[:-1] if stacked else []:
             axes.tick_params(labelbottom=False)
-    for axes in panels[-1]:
-        axes.set_xlabel("flow size up to")
+    title_below(panels[-1], "flow size up to", shared=compact)
 
 
 def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], named: bool = False) -> None:
@@ -280,14 +315,15 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
         _log_ticks(axes.xaxis, [row[column] for row in of_label])
-        axes.set_ylim(0, ABOVE)
+        axes.set_ylim(0, look.ABOVE)
         axes.grid(which="major", linewidth=0.4, alpha=0.5)
         if named or len(groups) > 1:
             axes.set_title(label, loc="left", fontsize="medium")
     for axes in panels[:, 0]:
         axes.set_ylabel("share of flows")
-    for axes in panels[-1]:
-        axes.set_xlabel("completion time" if column == "fct_ps" else "slowdown")
+    title_below(
+        panels[-1], "completion time" if column == "fct_ps" else "slowdown", shared=small(figure, *panels.shape)
+    )
 
 
 def _log_ticks(axis: Axis, values: Sequence[float]) -> None:
@@ -346,11 +382,11 @@ def _rates(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) ->
         for who, line in by(mine, "who"):
             number = flows.index(who) % len(look.LIGHT)
             dashes = DASHES[look.LINES_OF_FLOWS[number]]
-            axes.plot([row["time_ps"] for row in line], [row["rate_bps"] for row in line], color=look.LIGHT[number],
+            axes.plot([row["time_ps"] for row in line], [row["acked_bps"] for row in line], color=look.LIGHT[number],
                       linestyle=dashes, label=who, linewidth=0.9)  # fmt: skip
         axes.set_title(scheme, loc="left", fontsize="medium")
         axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
-        axes.set_ylabel(ALLOWED)
+        axes.set_ylabel(MEASURED)
         axes.set_ylim(bottom=0)
     _times(figure)
 
@@ -421,15 +457,21 @@ def _guarantees(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
     axes.set_yticks([tick for tick in ticks if tick <= max(1, 2 * most)], minor=False)
     axes.yaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
-    axes.set(xlim=(0, 1), ylabel="received / guaranteed", xlabel="share of VMs")
+    axes.set(xlim=(0, look.ABOVE), ylabel="received / guaranteed", xlabel="share of VMs")
     axes.grid(which="major", linewidth=0.4, alpha=0.5)
 
 
 def _over(
-    figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], x: str = "", of: str = "slowdown_p99"
+    figure: Figure,
+    rows: Sequence[Row],
+    styles: dict[str, dict[str, Any]],
+    titles: Mapping[str, str],
+    x: str = "",
+    of: str = "slowdown_p99",
 ) -> None:
-    """Means with their range over the values of one column."""
+    """Means with error bars over the values of one column."""
     axes = figure.subplots()
+    kind = error_bars(rows, x, of)
     numbers = along(dict.fromkeys(row[x] for row in rows))
     for scheme, mine in by(rows, "scheme"):
         points = {value: [row[of] for row in found if row[of] is not None] for value, found in by(mine, x)}
@@ -437,14 +479,15 @@ def _over(
         placed = {numbers.places.get(value, str(value)): found for value, found in points.items() if found}
         points = dict(sorted(placed.items())) if numbers.places else placed
         means = [mean(found) for found in points.values()]
-        below = [centre - min(found) for centre, found in zip(means, points.values(), strict=True)]
-        above = [max(found) - centre for centre, found in zip(means, points.values(), strict=True)]
+        spans = [ends(found, of, kind) for found in points.values()]
+        # Rounding can place an end on the other side of the mean.
+        below = [max(0, centre - low) for centre, (low, _) in zip(means, spans, strict=True)]
+        above = [max(0, high - centre) for centre, (_, high) in zip(means, spans, strict=True)]
         # A value at the end of the axis is drawn whole.
         axes.errorbar(list(points), means, (below, above), label=scheme, markersize=4, capsize=2, clip_on=False,
                       **styles[scheme])  # fmt: skip
     _values(axes, numbers)
-    several = len({(row["scheme"], row[x]) for row in rows}) < len(rows)
-    axes.set(xlabel=x, ylabel=f"{FIGURES[of]}{', mean and range of runs' if several else ''}")
+    axes.set(xlabel=x, ylabel=f"{titles[of]}{BARS[kind]}")
     if of.endswith("_share"):
         low, high = axes.get_ylim()
         axes.set_ylim(max(low, 0), min(high, 1))

@@ -16,7 +16,7 @@ from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.pauses import pauses as pauses_of
 from incast.charts.source import Source
-from incast.charts.study import domain_of
+from incast.charts.study import domain_of, goes_on
 from incast.errors import ResultsError
 from incast.study import series
 from incast.study.drawing import Bar, DrawnChart, Mark, bare
@@ -233,6 +233,7 @@ def _lines(
     axes: Axes, chart: DrawnChart, bars: Sequence[Bar], marks: Sequence[Mark], colours: Mapping[Any, int]
 ) -> None:
     """A line for each series, with its intervals."""
+    below = goes_on(chart)
     for name in chart.order:
         mine = [bar for bar in bars if bar.series == name]
         if not mine:
@@ -250,6 +251,7 @@ def _lines(
             axes.errorbar(values, along, xerr=ends, elinewidth=0.6, **style)
         else:
             axes.errorbar(along, values, yerr=ends, elinewidth=0.6, **style)
+        _open_ends(axes, chart, [bar.x for bar in mine if bar in below], style["color"])
     for mark in marks:
         x, y = (mark.value, mark.x) if chart.cdf else (mark.x, mark.value)
         colour = plot.style_at(colours[mark.series])["color"] if mark.series is not None else look.INK
@@ -263,6 +265,7 @@ def _bars(
     places = {value: place for place, value in enumerate(chart.along())}
     series = [None] if chart.series == chart.x else list(chart.order)
     step = BESIDE / max(1, len(series))
+    below = goes_on(chart)
 
     def place(one: Bar | Mark) -> float:
         number = series.index(one.series) if one.series in series else (len(series) - 1) / 2
@@ -285,6 +288,7 @@ def _bars(
                 **label,
             }
             axes.errorbar(at, values, yerr=_ends(mine), alpha=pale, **points)
+            _open_ends(axes, chart, [place(bar) for bar in mine if bar in below], style["color"])
         else:
             wide = 0.95 * step
             axes.bar(at, values, wide, yerr=_ends(mine), color=style["color"], alpha=pale,
@@ -310,6 +314,14 @@ def _published(axes: Axes, x: float, y: float, colour: str, fill: str) -> None:
     label: Style = {} if plot.PUBLISHED in axes.get_legend_handles_labels()[1] else {"label": plot.PUBLISHED}
     style: Style = {"marker": "D", "markersize": 5, "linestyle": "", "zorder": 5, "clip_on": False}
     axes.plot([x], [y], markerfacecolor=fill, markeredgecolor=colour, **style, **label)
+
+
+def _open_ends(axes: Axes, chart: DrawnChart, along: Sequence[Any], colour: str) -> None:
+    """Triangles at the begin of a logarithmic axis, where intervals go on below it."""
+    floors = [domain_of(chart)[0]] * len(along)
+    style: Style = {"color": colour, "marker": "<" if chart.cdf else "v", "markersize": 4, "linestyle": ""}
+    if along:
+        axes.plot(*((floors, along) if chart.cdf else (along, floors)), clip_on=False, **style)
 
 
 def _ends(bars: Sequence[Bar]) -> list[list[float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -38,11 +38,23 @@ MARGIN = 0.2
 """Places at the ends of an axis of names (our choice)."""
 LEAST_PANEL = 0.15
 """Inches of the smallest panel (our choice): a smaller one shows nothing."""
+COMPACT = (1.4, 1.5)
+"""Inches across one of several panels, and of a row without `AROUND`; smaller panels have small texts (our choice)."""
+AROUND = 1.0
+"""Inches for title, labels and legend around panels (our choice)."""
+GUTTER = 0.15
+"""Half of the space between panels side by side, relative to the width of a panel (our choice)."""
+SHARED = "shared"
+"""Mark of a title that stands below several panels."""
 PLAIN = (1e-3, 1e4)
 """Range of a logarithmic axis without powers of ten (our choice)."""
 BREAK = re.compile(r"(?<!\d)\s+|\s+(?![^\W\d]{1,3}\b|%)")
 """Space where a line may end: not between a number and a short word, such as a unit."""
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class TooSmallError(ResultsError):
+    """A figure is too small for its panels and texts."""
 
 
 def inches_of(name: str, given: float | None, usual: float) -> float:
@@ -125,11 +137,18 @@ def fit_labels(figure: Figure) -> None:
         title = axes.get_title(loc="left")
         if title:
             _break(figure, axes.set_title(title, loc="left", fontsize="medium"), extent.width)
-        _break(figure, axes.xaxis.label, extent.width)
+        if axes.xaxis.label.get_gid() != SHARED:
+            _break(figure, axes.xaxis.label, extent.width)
         label = axes.yaxis.label
         label.set_rotation(0)
         _break(figure, label, extent.height)
         label.set_rotation(90)
+    logarithmic = [axes.yaxis for axes in figure.axes if axes.yaxis.get_scale() == "log"]
+    if logarithmic:
+        # The lines of other texts have moved the panels.
+        figure.draw_without_rendering()
+    for axis in logarithmic:
+        _thin_upright(figure, axis)
 
 
 def slanted_ticks(figure: Figure | SubFigure, columns: int) -> int:
@@ -137,6 +156,34 @@ def slanted_ticks(figure: Figure | SubFigure, columns: int) -> int:
     points: float = needed("matplotlib", "drawing").rcParams["font.size"]
     panel = _inches_across(figure, columns)
     return max(1, math.floor(panel * 72 * math.sin(math.radians(SLANT)) / (LINE * points)))
+
+
+def level_ticks(figure: Figure | SubFigure, columns: int, texts: Iterable[str]) -> int:
+    """Number of level labels that fit next to each other below a panel, with so many panels side by side."""
+    probe = figure.text(0, 0, "")
+    widest = 0.0
+    for text in texts:
+        probe.set_text(text)
+        widest = max(widest, _width(figure, probe))
+    gap = GAP * float(probe.get_fontsize()) / 72 * figure.dpi
+    probe.remove()
+    return 1 + math.floor(_inches_across(figure, columns) * figure.dpi / (widest + gap))
+
+
+def small(figure: Figure | SubFigure, rows: int, columns: int) -> bool:
+    """True if panels in so many rows and columns have little space."""
+    row = (float(figure.bbox.height) / figure.dpi - AROUND) / rows
+    return (columns > 1 and _inches_across(figure, columns) < COMPACT[0]) or row < COMPACT[1]
+
+
+def title_below(panels: Sequence[Axes], text: str, *, shared: bool) -> None:
+    """The title of the horizontal axes of panels side by side: of each, or one below the middle of all."""
+    if not shared or len(panels) == 1:
+        for axes in panels:
+            axes.set_xlabel(text)
+        return
+    middle = panels[(len(panels) - 1) // 2]
+    middle.set_xlabel(text, gid=SHARED, x=0.5 if len(panels) % 2 else 1 + GUTTER)
 
 
 def _inches_across(figure: Figure | SubFigure, columns: int) -> float:
@@ -195,10 +242,29 @@ def fitting(figure: Figure) -> Iterator[None]:
             small = True
     if small:
         width, height = figure.get_size_inches()
-        raise ResultsError(
+        raise TooSmallError(
             f"{width:.3g} x {height:.3g} inches are too small for the panels and texts of this chart: choose a larger "
             "width or height"
         )
+
+
+def least_height(draw: Callable[[float], object], low: float, high: float) -> float | None:
+    """The least height, to 0.1 inches, with which a chart can be drawn; `None` if even the highest is too small."""
+
+    def fits(tenths: int) -> bool:
+        try:
+            draw(tenths / 10)
+        except TooSmallError:
+            return False
+        return True
+
+    below, above = math.floor(10 * low), math.ceil(10 * high)
+    if not fits(above):
+        return None
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (below, middle) if fits(middle) else (middle, above)
+    return above / 10
 
 
 def _thin(figure: Figure, axes: Axes) -> None:
@@ -230,6 +296,19 @@ def _thin_given(figure: Figure, axis: Axis) -> None:
             free = right
         else:
             label.set_visible(False)
+
+
+def _thin_upright(figure: Figure, axis: Axis) -> None:
+    """Hide labels of a logarithmic vertical axis that would overlap; those of main ticks stay first."""
+    minor = [tick.label1 for tick in axis.get_minor_ticks()]
+    kept: list[tuple[float, float]] = []
+    for label in [*_labels(axis), *(each for each in minor if each.get_visible() and each.get_text())]:
+        extent = label.get_window_extent(_renderer(figure))
+        above = extent.y1 + GAP / 4 * float(label.get_fontsize()) / 72 * figure.dpi
+        if any(extent.y0 < high and low < above for low, high in kept):
+            label.set_visible(False)
+        else:
+            kept.append((extent.y0, above))
 
 
 def _labels(axis: Axis) -> list[Any]:

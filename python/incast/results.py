@@ -274,8 +274,8 @@ def _other_kind(path: Path) -> str | None:
     """Kind of a path that is not a results folder, and what to use; `None` for all others."""
     if (path / "sweep.json").is_file():
         return (
-            f"a sweep, not the results of one run: its runs are the folders in {path / 'runs'}; "
-            f"`incast plot {shell(path)} over` and `incast report {shell(path)}` show all"
+            f"a sweep, not the results of one run: its runs are the folders in {path / 'runs'}; `incast results "
+            f"{shell(path)}`, `incast plot {shell(path)} over` and `incast report {shell(path)}` show all"
         )
     if (path / "study.json").is_file():
         return (

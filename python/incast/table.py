@@ -52,6 +52,15 @@ class Given:
     """Its description."""
 
 
+UNITS = {"_ps": "ps", "_bytes": "B", "_bps": "bit/s"}
+"""Units by the end of a column's name."""
+
+
+def unit_of(column: str) -> str | None:
+    """The unit of a column, which its name ends with."""
+    return next((unit for end, unit in UNITS.items() if column.endswith(end)), None)
+
+
 class Table:
     """A table in memory, which other libraries read through Arrow's C stream interface.
 

@@ -8,7 +8,8 @@ from incast.charts.cycle import Drawing, cycle
 from incast.charts.fabric import fabric
 from incast.charts.iterations import iterations
 from incast.charts.pauses import pauses
-from incast.charts.series import queues, rates
+from incast.charts.rates import rates
+from incast.charts.series import queues
 from incast.charts.slowdown import slowdown
 from incast.charts.source import Source
 from incast.charts.vms import guarantees, vms

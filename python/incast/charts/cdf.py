@@ -115,7 +115,7 @@ def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: S
                 "field": "share",
                 "type": "quantitative",
                 "title": "share of flows",
-                "scale": {"domain": [0, 1]},
+                "scale": {"domain": [0, look.ABOVE]},
                 "axis": {"labelExpr": look.SHARE},
             },
             "color": look.colour(schemes),

@@ -11,7 +11,8 @@ from incast.charts.chart import Chart
 from incast.charts.closing import closing
 from incast.charts.iterations import iterations
 from incast.charts.pauses import pauses
-from incast.charts.series import queues, rates
+from incast.charts.rates import rates
+from incast.charts.series import queues
 from incast.charts.slowdown import PERCENTILES, of_one_size, slowdown
 from incast.charts.source import Source
 from incast.charts.vms import guarantees, vms

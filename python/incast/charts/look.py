@@ -54,6 +54,8 @@ RATE = (
 
 SHARE = "format(100 * datum.value, '~g') + ' %'"
 """Labels of an axis of shares, in percent."""
+ABOVE = 1.03
+"""Upper end of an axis of shares (our choice): a line along the edge would be cut in half."""
 OWN_X_AXES: Spec = {"axis": {"x": "independent"}}
 """Resolution of panels: with a common axis per column, an incomplete last row would have an axis without a panel."""
 POINTS = 400

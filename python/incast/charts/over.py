@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from incast._interval import interval as interval_of
+from incast._library import importable
 from incast._quantity import Kind, parsed
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
+from incast.charts.fabric import interval
 from incast.charts.source import Source
+from incast.results import ALL
 from incast.sweep.text import label, of_unfinished
 
 FIGURES = {
@@ -18,7 +23,7 @@ FIGURES = {
     "slowdown_p99": "99th percentile of the slowdown of all flows",
     "slowdown_mean": "mean slowdown of all flows",
     "completed_share": "share of started flows that completed, without backlogged flows",
-    "paused_share": "share of time that ports were paused, from the first flow on, mean of ports with traffic",
+    "paused_share": "mean share of time that ports with traffic were paused",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
     "peak_queue_bytes": "longest egress queue",
@@ -27,6 +32,8 @@ FIGURES = {
     "end_ps": "simulated time",
 }
 """Figures of each run; their names end with their unit, if they have one."""
+OF_LABEL = (*(name for name in FIGURES if name.startswith("slowdown_")), "completed_share", "iteration_ps", "bus_bps")
+"""Figures of which each label has its own."""
 Written = tuple[str, Callable[[float], str]]
 """How pages and pictures write values: an expression of Vega, and a function."""
 WRITTEN: Mapping[Kind, Written] = {
@@ -39,26 +46,74 @@ UNITS: Mapping[str, Written] = {"_ps": WRITTEN["time"], "_bytes": WRITTEN["size"
 """By the end of a figure's name."""
 DIGITS = "format(datum.value, '.12~g')"
 """Labels of numbers without a unit, as Vega's expression."""
+RUNS = 3
+"""Fewest runs of a point with a confidence interval (our choice): that of two is 18 times their distance."""
 NAMED = 4
 """Most runs named in a note."""
 
 
 def over(
-    columns: Sequence[str], scenarios: Iterable[tuple[Sequence[Any], Source]], palette: Sequence[str] = ()
+    columns: Sequence[str],
+    scenarios: Iterable[tuple[Sequence[Any], Source]],
+    palette: Sequence[str] = (),
+    label: str | None = None,
 ) -> Chart:
-    """One row per scenario and scheme: values of the varied columns, then the figures."""
-    rows: list[tuple[Any, ...]] = []
-    unfinished: list[int] = []
+    """One row per scenario and scheme: values of the varied columns, then the figures.
+
+    With a label, figures of flows and iterations are of this label, and figures of ports are missing.
+    """
+    overview = Overview(columns, label)
     for values, source in scenarios:
-        rows += rows_of(values, source)
-        unfinished += source.unfinished.values()
-    return of_rows(columns, rows, palette, unfinished)
+        overview.add(values, source)
+    return overview.chart(palette)
+
+
+class Overview:
+    """Rows of scenarios, until all are there: shares of time need the longest run."""
+
+    def __init__(self, columns: Sequence[str], label: str | None = None) -> None:
+        """Take the varied columns, and the label of the flows."""
+        self._columns = columns
+        self._label = None if label == ALL else label
+        self._rows: list[tuple[Any, ...]] = []
+        self._unfinished: list[int] = []
+        self._span_ps = 0
+
+    def add(self, values: Sequence[Any], source: Source) -> None:
+        """Add the rows of one scenario."""
+        self._rows += rows_of(values, source, self._label)
+        self._unfinished += source.unfinished.values()
+        self._span_ps = max(self._span_ps, source.span_ps)
+
+    def chart(self, palette: Sequence[str]) -> Chart:
+        """The chart of all scenarios.
+
+        One interval divides all paused times: with one for each run, a run with a single slow flow would have a smaller
+        share than another with the same pauses.
+        """
+        place = len(self._columns) + 1 + list(FIGURES).index("paused_share")
+        rows = [
+            (*row[:place], None if row[place] is None or not self._span_ps else row[place] / self._span_ps,
+             *row[place + 1:])
+            for row in self._rows
+        ]  # fmt: skip
+        longest = interval(self._span_ps, len(rows))
+        return of_rows(self._columns, rows, palette, self._unfinished, longest=longest, label=self._label)
 
 
 def of_rows(
-    columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequence[str], unfinished: Sequence[int]
+    columns: Sequence[str],
+    rows: list[tuple[Any, ...]],
+    palette: Sequence[str],
+    unfinished: Sequence[int],
+    *,
+    longest: str = "",
+    label: str | None = None,
 ) -> Chart:
-    """The chart of given rows, each with its number of unfinished flows."""
+    """The chart of given rows, each with its number of unfinished flows; `longest` is what shares of time are of."""
+    about = {**FIGURES, "paused_share": f"{FIGURES['paused_share']}{f' (of {longest})' if longest else ''}"}
+    if label:
+        about |= {name: _of_label(about[name], label) for name in OF_LABEL}
     return Chart(
         name="over",
         title="Overview of the sweep",
@@ -67,13 +122,19 @@ def of_rows(
         fields=(
             *(Field(column, "varied column") for column in columns),
             Field("scheme", "scheme"),
-            *(Field(name, about) for name, about in FIGURES.items()),
+            *(Field(name, text) for name, text in about.items()),
         ),
         rows=rows,
         palette=tuple(palette),
         left_out=tuple(_left_out(columns, rows, unfinished)),
         why_empty=None if rows else "No finished runs.",
     )
+
+
+def _of_label(about: str, label: str) -> str:
+    """The description of a figure of the flows with a label."""
+    flows = about.replace("of all flows", f"of flows of label {label}")
+    return flows if flows != about else f"{about}, label {label}"
 
 
 def _left_out(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], unfinished: Sequence[int]) -> Iterator[str]:
@@ -87,36 +148,64 @@ def _left_out(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], unfinishe
         yield f"No slowdown, because no flow completed: {'; '.join(without[:NAMED])}{more}."
 
 
-def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
-    """The rows of one scenario."""
+def rows_of(values: Sequence[Any], source: Source, label: str | None = None) -> Iterator[tuple[Any, ...]]:
+    """The rows of one scenario, or of its flows with a label, with the mean time paused in place of its share."""
+    slowdowns = source.overall if label is None else source.slowdowns(label)
     flows = dict(
         source.rows(
             "select scheme, count(finish_ps) / nullif(count(start_ps), 0) from flows where not backlogged "
-            "group by scheme"
+            "and ($label is null or label = $label) group by scheme",
+            {"label": label},
         )
     )
-    ports = {
-        scheme: figures
-        for scheme, *figures in source.rows(
-            "select scheme, sum(marks)::bigint, sum(dropped)::bigint, max(peak_queue_bytes), avg(paused_ps) from ("
-            "select scheme, sum(marks) as marks, sum(drops + lost) as dropped, "
-            "max(peak_queue_bytes) as peak_queue_bytes, max(paused_ps) as paused_ps from ports group by scheme, port) "
-            "group by scheme"
-        )
-    }
+    ports = (
+        {}
+        if label
+        else {
+            scheme: figures
+            for scheme, *figures in source.rows(
+                "select scheme, sum(marks)::bigint, sum(dropped)::bigint, max(peak_queue_bytes), avg(paused_ps) from ("
+                "select scheme, sum(marks) as marks, sum(drops + lost) as dropped, "
+                "max(peak_queue_bytes) as peak_queue_bytes, max(paused_ps) as paused_ps from ports "
+                "group by scheme, port) "
+                "group by scheme"
+            )
+        }
+    )
     jobs: dict[str, list[float]] = {}
     if source.count("iterations"):
-        query = "select scheme, avg(communication_ps), avg(bus_bps) from iterations group by scheme"
-        jobs = {scheme: figures for scheme, *figures in source.rows(query)}
+        query = (
+            "select scheme, avg(communication_ps), avg(bus_bps) from iterations where $label is null or label = $label "
+            "group by scheme"
+        )
+        jobs = {scheme: figures for scheme, *figures in source.rows(query, {"label": label})}
     for scheme, manifest in source.manifests.items():
-        slow = source.overall.get(scheme, {})
+        slow = slowdowns.get(scheme, {})
         marks, drops, queue, paused = ports.get(scheme, (None, None, None, None))
-        end = int(manifest["end_ps"])
-        slowdowns = [slow.get(name) for name in ("p50", "p95", "p99", "mean")]
-        span = end - source.begins.get(scheme, 0)
-        share = None if paused is None or not span else float(paused) / span
-        yield (*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue,
-               *jobs.get(scheme, (None, None)), end)  # fmt: skip
+        yield (*values, scheme, *(slow.get(name) for name in ("p50", "p95", "p99", "mean")), flows.get(scheme), paused,
+               marks, drops, queue, *jobs.get(scheme, (None, None)),
+               None if label else int(manifest["end_ps"]))  # fmt: skip
+
+
+def error_bars(rows: Iterable[Mapping[str, Any]], x: str, of: str) -> Literal["", "range", "interval"]:
+    """What error bars of a figure are: nothing for one run per point; 95 % intervals if each point has three runs."""
+    counts = Counter((row["scheme"], row[x]) for row in rows if row[of] is not None)
+    if max(counts.values(), default=1) == 1:
+        return ""
+    return "interval" if min(counts.values()) >= RUNS and importable("scipy") else "range"
+
+
+def ends(values: Sequence[float], of: str, kind: Literal["", "range", "interval"]) -> tuple[float, float]:
+    """Ends of the error bar of a figure. No figure is below 0, no share above 1."""
+    if kind != "interval":
+        return min(values), max(values)
+    low, high = interval_of(values)
+    return max(low, 0), min(high, 1) if of.endswith("_share") else high
+
+
+def titles(chart: Chart) -> dict[str, str]:
+    """The descriptions of the figures of a chart."""
+    return {each.name: each.about for each in chart.fields if each.name in FIGURES}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Samples over time: queues of ports, rates of flows."""
+"""Samples over time: queues of ports."""
 
 from __future__ import annotations
 
@@ -15,10 +15,6 @@ PORTS = 4
 """Most ports drawn (our choice)."""
 LEAST = 0.01
 """Smallest queue that is drawn, as a fraction of the longest (our choice)."""
-FLOWS = 6
-"""Most flows drawn: one for each colour."""
-ALLOWED = "allowed rate"
-"""Title of the axis of sending rates: a flow may have less to send, or wait for a pause to end."""
 NO_SAMPLES = "No samples: set measure.sample_every in the scenario."
 
 
@@ -30,7 +26,7 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
         "order by max(queue_bytes) desc, port limit ?",
         [LEAST, ports],
     )
-    every, together = _step(source, "queues", points)
+    every, together = step(source, "queues", points)
     rows: list[tuple[Any, ...]] = []
     start, until = source.sampled_ps() if longest else (0, None)
     if longest:
@@ -110,60 +106,7 @@ def with_empty(slots: Sequence[tuple[Any, ...]], step: int, start_ps: int, end_p
     return line
 
 
-def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> Chart:
-    """Sending rates over time of the flows that were active longest."""
-    longest = source.rows(
-        "select flow from rates group by flow order by count(*) desc, flow limit ?",
-        [flows],
-    )
-    every, together = _step(source, "rates", points)
-    rows: list[tuple[Any, ...]] = []
-    if longest:
-        chosen = sorted(flow for (flow,) in longest)
-        names = dict(
-            source.rows(
-                "select flow, any_value(src_name || ' to ' || dst_name) from flows where list_contains(?, flow) "
-                "group by flow",
-                [chosen],
-            )
-        )
-        found = source.rows(
-            "select scheme, flow, time_ps, rate_bps from (select *, time_ps // $step as slot from rates "
-            "where list_contains($flows, flow)) qualify "
-            "row_number() over (partition by scheme, flow, slot order by rate_bps, time_ps) = 1 or "
-            "row_number() over (partition by scheme, flow, slot order by rate_bps desc, time_ps) = 1 "
-            "order by scheme, flow, time_ps",
-            {"step": every * together, "flows": chosen},
-        )
-        found = source.by_scheme(found)
-        rows = [(scheme, flow, f"{flow}: {names[flow]}", time, rate) for scheme, flow, time, rate in found]
-    count = source.rows("select count(distinct flow) from rates")[0][0]
-    left_out = []
-    if count > flows:
-        left_out.append(f"{flows} of {count:,} flows: those with the most samples.")
-    if together > 1:
-        left_out.append(f"Minimum and maximum of every {together} samples ({look.time(every * together)}).")
-    chart = Chart(
-        name="rates",
-        title="Sending rates over time",
-        about="Sending rate that the congestion control allows, while the flow is active.",
-        fields=(
-            Field("scheme", "scheme"),
-            Field("flow", "number of the flow"),
-            Field("who", "number, sender and receiver of the flow"),
-            Field("time_ps", "time of the sample", "ps"),
-            Field("rate_bps", "sending rate allowed by the congestion control", "bit/s"),
-        ),
-        rows=rows,
-        palette=tuple(source.palette),
-        spec=_rates_spec(source.palette, list(dict.fromkeys(row[2] for row in rows))),
-        left_out=tuple(left_out),
-        why_empty=None if rows else NO_SAMPLES,
-    )
-    return marked(chart, source, "scheme")
-
-
-def _step(source: Source, table: str, points: int) -> tuple[int, int]:
+def step(source: Source, table: str, points: int) -> tuple[int, int]:
     """Picoseconds between samples, and number of samples per point of a line."""
     last, count = source.rows(f"select max(time_ps) - min(time_ps), count(*) from {table}")[0]
     every = source.sample_ps() if count else 1
@@ -195,42 +138,6 @@ def _queues_spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
                 },
                 "color": look.colour(schemes),
                 "strokeDash": look.dash(schemes),
-            },
-        },
-    }
-
-
-def _rates_spec(schemes: Sequence[str], flows: Sequence[str]) -> Spec:
-    """A panel for each scheme, a line for each flow."""
-    lines = look.around(look.LINES_OF_FLOWS, len(flows))
-    return {
-        "facet": {
-            "field": "scheme",
-            "type": "nominal",
-            "sort": list(schemes),
-            "header": {"title": None, "labelAnchor": "start"},
-        },
-        "columns": 2,
-        "resolve": look.OWN_X_AXES,
-        "spec": {
-            "width": 400,
-            "height": 150,
-            "mark": {"type": "line", "strokeWidth": 1.1},
-            "encoding": {
-                "x": look.time_axis(),
-                "y": {
-                    "field": "rate_bps",
-                    "type": "quantitative",
-                    "title": ALLOWED,
-                    "axis": {"labelExpr": look.RATE, "tickCount": 4},
-                },
-                "color": look.colour(flows, "who", "flow"),
-                "strokeDash": {
-                    "field": "who",
-                    "type": "nominal",
-                    "scale": {"domain": list(flows), "range": [look.DASHES[line] for line in lines]},
-                    "legend": {"title": "flow", "orient": "top"},
-                },
             },
         },
     }

@@ -78,7 +78,11 @@ class Source:
     @cached_property
     def overall(self) -> dict[str, dict[str, Any]]:
         """Slowdown of all flows together, by scheme; schemes without a completed flow are missing."""
-        return {row["scheme"]: row for each in self.results for row in each.slowdown(bins=1, label=ALL).dicts()}
+        return self.slowdowns(ALL)
+
+    def slowdowns(self, label: str) -> dict[str, dict[str, Any]]:
+        """Slowdown of the flows of a label, by scheme; schemes without a completed flow are missing."""
+        return {row["scheme"]: row for each in self.results for row in each.slowdown(bins=1, label=label).dicts()}
 
     @cached_property
     def begins(self) -> dict[str, int]:
@@ -86,6 +90,15 @@ class Source:
         found = self.rows("select scheme, min(start_ps) from (select scheme, start_ps from flows union all "
                           "select scheme, start_ps from pauses) group by scheme")  # fmt: skip
         return {scheme: begin or 0 for scheme, begin in found}
+
+    @property
+    def span_ps(self) -> int:
+        """Interval of shares of time: the longest run of a scheme, from its first flow or pause to its end, in ps.
+
+        One interval for all schemes: with one for each, a scheme with a single slow flow would have smaller shares.
+        """
+        ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in self.manifests.items()}
+        return max((end - self.begins.get(scheme, 0) for scheme, end in ends.items()), default=0)
 
     @cached_property
     def unfinished(self) -> dict[str, int]:

@@ -144,12 +144,7 @@ def _lines(drawn: DrawnChart, names: Sequence[str], colour: Spec, tooltip: list[
     }
     dashes: Spec = {"strokeDash": look.dash(names, drawn.series)} if len(names) > len(look.LIGHT) else {}
     line: Spec = {"type": "line", "point": {"size": 12}, "clip": True}
-    # A logarithmic axis has no place for an end at 0 or below.
-    floor = values["scale"]["domain"][0]
-    ends: list[Spec] = [
-        {"filter": "isValid(datum.low)"},
-        {"calculate": f"max(datum.low, {json.dumps(floor)})", "as": "from"},
-    ]
+    ends = _ends(drawn)
     along_values, upwards = {"field": "value", **values}, along
     if drawn.cdf:
         along_values, upwards = {**along_values, "axis": HORIZONTAL}, {**along, "axis": {"labelExpr": NUMBER}}
@@ -163,7 +158,36 @@ def _lines(drawn: DrawnChart, names: Sequence[str], colour: Spec, tooltip: list[
         "mark": {**mark, "clip": True},
         "encoding": {"x": x, "y": y, end: low, f"{end}2": {"field": "high"}, "color": colour},
     }
-    return [{"mark": line, "encoding": encoding}, intervals]
+    return [{"mark": line, "encoding": encoding}, intervals, *_open_ends(drawn, {"x": x, "y": y, end: low}, colour)]
+
+
+def _ends(drawn: DrawnChart) -> list[Spec]:
+    """Lower ends of intervals, as `from`: a logarithmic axis has no place for an end at 0 or below."""
+    shown = "isValid(datum.low) && datum.value > 0" if drawn.log else "isValid(datum.low)"
+    return [
+        {"filter": shown},
+        {"calculate": f"max(datum.low, {json.dumps(domain_of(drawn)[0])})", "as": "from"},
+    ]
+
+
+def _open_ends(drawn: DrawnChart, places: Spec, colour: Spec) -> list[Spec]:
+    """Triangles at the begin of a logarithmic axis, where intervals go on below it."""
+    if not goes_on(drawn):
+        return []
+    shape = "triangle-left" if drawn.cdf else "triangle-down"
+    return [
+        {
+            "transform": [*_ends(drawn), {"filter": f"datum.low < {json.dumps(domain_of(drawn)[0])}"}],
+            "mark": {"type": "point", "shape": shape, "filled": True, "size": 80},
+            "encoding": {**places, "color": colour},
+        }
+    ]
+
+
+def goes_on(drawn: DrawnChart) -> set[Bar]:
+    """The points of a logarithmic axis with intervals that go on below it."""
+    floor = domain_of(drawn)[0]
+    return {bar for bar in drawn.bars if drawn.log and bar.value > 0 and bar.low is not None and bar.low < floor}
 
 
 def _banded(drawn: DrawnChart) -> bool:
@@ -200,11 +224,11 @@ def _bars(drawn: DrawnChart, names: Sequence[str], colour: Spec, tooltip: list[S
         },
     }
     intervals = {
-        "transform": [{"filter": "isValid(datum.low) && datum.low > 0" if drawn.log else "isValid(datum.low)"}],
+        "transform": _ends(drawn),
         "mark": {"type": "rule", "strokeWidth": 1.2, "color": look.INK, "clip": True},
-        "encoding": {"x": x, **offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
+        "encoding": {"x": x, **offset, "y": {"field": "from", **y}, "y2": {"field": "high"}},
     }
-    return [bars, intervals]
+    return [bars, intervals, *_open_ends(drawn, {"x": x, **offset, "y": {"field": "from", **y}}, colour)]
 
 
 def _published(drawn: DrawnChart, encoding: Spec, colour: Spec, tooltip: list[Spec]) -> list[Spec]:

@@ -170,7 +170,7 @@ def _guarantees_spec(schemes: Sequence[str]) -> Spec:
                         "type": "quantitative",
                         "title": "share of VMs",
                         "axis": {"labelExpr": look.SHARE, "grid": False, "tickCount": 5},
-                        "scale": {"domain": [0, 1]},
+                        "scale": {"domain": [0, look.ABOVE]},
                     },
                     "y": {
                         "field": "satisfaction",

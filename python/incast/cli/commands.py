@@ -56,7 +56,7 @@ COMMANDS = (
         "results",
         "incast.cli.results:app",
         4,
-        "Show the summary of a results folder with the warnings of its run, or one of its tables.",
+        "Show the summary of a results folder with the warnings of its run, one of its tables, or figures of a sweep.",
     ),
     (
         "report",

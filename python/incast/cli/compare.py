@@ -19,7 +19,7 @@ from incast.errors import ComparisonError
 EXAMPLES = """
 Examples:
   incast compare results/new results/old
-  incast compare results/quickstart --scheme HPCC --with DCQCN+w
+  incast compare results/quickstart --scheme HPCC --with DCQCN+w --label background
   incast compare results/imported fct.txt --scheme DCQCN+w --by-flow 20
   incast compare results/imported fct.txt --dport 100 --format markdown
   incast compare results/imported fct.txt --format csv --table flows > flows.csv
@@ -46,6 +46,7 @@ def compare(
     scheme: str | None = None,
     with_: Annotated[str | None, Parameter(name="--with")] = None,
     dport: Annotated[int | None, whole(0, 65535)] = None,
+    label: str | None = None,
     by_flow: Annotated[int, whole(0)] = 5,
     format: Literal["text", "csv", "json", "markdown"] = "text",  # noqa: A002 - the name of the option
     table: Table | None = None,
@@ -57,8 +58,8 @@ def compare(
     sides follow, then the flows that differ most, and the flows that only one side has.
 
     Flows of two results match by number if both have the same flows, otherwise by hosts, size and start. Flows of an
-    fct.txt match by hosts, ports, size and start. Slowdowns of both sides are computed as in ns-3's fct_analysis.py,
-    with the reference's ideal times. A difference does not change the exit code.
+    fct.txt match by hosts, ports, size and start. Slowdowns of both sides have the reference's ideal times; with an
+    fct.txt, bins are those of ns-3's fct_analysis.py. A difference does not change the exit code.
 
     A pfc.txt is compared frame by frame. A qlen.txt is compared block by block with the queues that
     measure.sample_every samples.
@@ -77,6 +78,8 @@ def compare(
         only one. Required within one folder.
     dport
         Compare only flows to this destination port. In ns-3's workloads, 100 is background traffic and 200 is incasts.
+    label
+        Compare only flows with this label; all for all flows. An fct.txt has no labels.
     by_flow
         Number of flows to list, largest differences first; for pfc.txt, number of frames, in order of time.
     format
@@ -91,18 +94,17 @@ def compare(
     of_file = None if reference is None or reference.is_dir() else kind or kind_of(reference)
     if of_file in ("pfc", "qlen"):
         assert reference is not None
-        _refuse({"--with": with_, "--dport": dport}, of_file)
+        _refuse({"--with": with_, "--dport": dport, "--label": label}, of_file)
         make = compare_pauses if of_file == "pfc" else compare_queues
         _print_ports(make(folder, reference, scheme=scheme), format, table, by_flow)
         return
-    if of_file is None:
-        _refuse({"--kind": kind}, "results")
+    _refuse({"--kind": kind} if of_file is None else {"--label": label}, of_file or "results")
     if table == "ports" or table == "frames":
         raise ComparisonError(
             f"--table {table} has no effect on a comparison of flows; choose one of bins, flows, unmatched"
         )
     _only_csv(table, format)
-    found = incast.compare(folder, reference, scheme=scheme, with_scheme=with_, dport=dport)
+    found = incast.compare(folder, reference, scheme=scheme, with_scheme=with_, dport=dport, label=label)
     if format == "csv":
         for part in render.as_csv(found, table or "bins"):
             sys.stdout.write(part)

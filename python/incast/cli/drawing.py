@@ -16,7 +16,7 @@ from incast._nearest import hint
 from incast._whole import refuse_if_there
 from incast.charts import kinds
 from incast.charts.groups import Group, Variation, as_option, chosen, read
-from incast.charts.over import FIGURES, over
+from incast.charts.over import FIGURES, OF_LABEL, error_bars, over
 from incast.cli import codes
 from incast.errors import ResultsError
 from incast.few import noted
@@ -24,6 +24,11 @@ from incast.integrity import verify
 from incast.study.results import open_study
 
 ENDINGS = (".svg", ".pdf", ".png")
+BARS = {
+    "range": "minimum to maximum over seeds",
+    "interval": "95 % confidence intervals of the means (Student's t over seeds)",
+}
+"""What error bars are."""
 MISSING = re.compile(r"Glyph (\d+) ")
 """Matplotlib's warning about a character that its font lacks."""
 
@@ -49,7 +54,7 @@ class Asked:
     def given(self) -> dict[str, tuple[bool, tuple[str, ...]]]:
         """Options of some charts: true if given, and the charts."""
         return {
-            "--label": (self.label is not None, kinds.OPTIONS["label"]),
+            "--label": (self.label is not None, (*kinds.OPTIONS["label"], "over")),
             "--bins": (self.bins is not None, kinds.OPTIONS["bins"]),
             "--percentile": (bool(self.percentiles), kinds.OPTIONS["percentiles"]),
             "--ports": (self.ports is not None, kinds.OPTIONS["ports"]),
@@ -192,13 +197,14 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
     if others:
         say = " ".join(as_option(column["name"], column["values"][0]) for column in others)
         raise ResultsError(f"{group.path}: other columns vary too; choose values, for example {say}")
-    seeds = [place for place, column in enumerate(group.columns) if column["path"] == "seed" and column["name"] != x]
-    if len({one.values[place] for one in taken for place in seeds}) > 1:
-        codes.complain("note: Points: means over seeds. Bars: minimum to maximum over seeds.")
-    return over(names, ((one.values, one.source) for one in taken), taken[0].source.palette), {
-        "x": x,
-        "of": asked.figure or "slowdown_p99",
-    }
+    of = asked.figure or "slowdown_p99"
+    if asked.label is not None and of not in OF_LABEL:
+        raise ResultsError(f"--label has no effect on the figure {of}, only on {', '.join(OF_LABEL)}")
+    scenarios = ((one.values, one.source) for one in taken)
+    chart = over(names, scenarios, taken[0].source.palette, asked.label)
+    if kind := error_bars(chart.dicts(), x, of):
+        codes.complain(f"note: Points: means over seeds. Bars: {BARS[kind]}.")
+    return chart, {"x": x, "of": of}
 
 
 def _fits(names: list[str], one: Variation, where: dict[str, str]) -> bool:

@@ -19,7 +19,7 @@ Examples:
   incast plot results/mine queues -o queues.png --ports 2
   incast plot results/tenants vms -o vms.svg --vms 4
   incast plot results/load slowdown -o high.pdf --where load=0.7 --where seed=1 --percentile p99
-  incast plot results/load over -o load.pdf --over load --figure slowdown_p99
+  incast plot results/load over -o load.pdf --over load --figure slowdown_p99 --label background
   incast plot --study results/hpcc-quick --figure websearch-30 -o websearch-30.pdf
 """
 Name = Literal[Kind, "over"]
@@ -76,8 +76,8 @@ def plot(
     where
         COLUMN=VALUE that selects the scenario of a sweep, or the runs for over; repeatable.
     label
-        For slowdown and distributions: only flows with this label; all for the flows of all labels together. Default:
-        a panel for each label.
+        For slowdown, distributions and over: only flows with this label; all for the flows of all labels together.
+        Default: a panel for each label; for over, all together.
     bins
         For slowdown: number of bins, with about equally many flows. Default: 20.
     percentile

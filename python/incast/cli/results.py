@@ -15,14 +15,18 @@ from incast._nearest import hint
 from incast.cli import codes, summary
 from incast.cli.command import command, whole
 from incast.errors import ResultsError
+from incast.sweep.folder import INDEX
 
 EXAMPLES = """
 Examples:
   incast results results/quickstart
   incast results results/quickstart --table flows --limit 10
   incast results results/quickstart --table ports --format csv > ports.csv
+  incast results results/load --label background --format csv > figures.csv
   incast results results/quickstart --verify
 """
+FIGURES = "figures"
+"""The table of a sweep."""
 ROWS = 20
 """Rows shown where no limit is given."""
 
@@ -32,19 +36,22 @@ def results(
     /,
     *,
     table: str | None = None,
+    label: str | None = None,
     format: Literal["table", "csv", "json"] = "table",  # noqa: A002 - the name of the option
     limit: Annotated[int | None, whole(0)] = None,
     verify: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> None:
-    """Show the summary of a results folder with the warnings of its run, or one of its tables.
+    """Show the summary of a results folder with the warnings of its run, one of its tables, or figures of a sweep.
 
     Parameters
     ----------
     folder
-        Results folder, as written by `incast run`.
+        Results folder, as written by `incast run`; or folder of a sweep, for a row of figures of each run.
     table
         Table to print: slowdown, or a table of the folder such as flows or ports. With tenants also sharing and
         guarantees; after `incast run --alone` also alone.
+    label
+        For the table slowdown and for sweeps: only flows with this label; all for the flows of all labels together.
     format
         Output format.
     limit
@@ -59,14 +66,19 @@ def results(
         print(f"all {tables:,} tables are as written", file=sys.stderr if shown else sys.stdout)
         if not shown:
             return
-    found = incast.open(folder)
-    if (version := found.manifest["incast"]) != incast.__version__:
-        codes.complain(f"note: incast {version} wrote these results; this is {incast.__version__}")
-    if table is None and format == "table":
-        codes.warn(found.warnings())
-        summary.show(found)
-        return
-    chosen = _chosen(found, table or "slowdown")
+    if (folder / INDEX).is_file():
+        if table not in (None, FIGURES):
+            raise ResultsError(f"{folder} is a sweep: its table here is {FIGURES}, not `{table}`; its runs have others")
+        chosen = incast.open_sweep(folder).figures(label)
+    else:
+        found = incast.open(folder)
+        if (version := found.manifest["incast"]) != incast.__version__:
+            codes.complain(f"note: incast {version} wrote these results; this is {incast.__version__}")
+        if table is None and format == "table" and label is None:
+            codes.warn(found.warnings())
+            summary.show(found)
+            return
+        chosen = _chosen(found, table or "slowdown", label)
     if format == "csv":
         sys.stdout.write(chosen.to_csv(limit=limit) or "")
     elif format == "json":
@@ -75,10 +87,12 @@ def results(
         _print(chosen, ROWS if limit is None else limit)
 
 
-def _chosen(found: incast.Results, table: str) -> incast.Table:
+def _chosen(found: incast.Results, table: str, label: str | None) -> incast.Table:
     """A table that is computed, or one of the folder."""
+    if label is not None and table != "slowdown":
+        raise ResultsError(f"--label has no effect on the table {table}, only on slowdown")
     computed: dict[str, Callable[[], incast.Table]] = {
-        "slowdown": found.slowdown,
+        "slowdown": lambda: found.slowdown(label=label),
         "sharing": found.sharing,
         "guarantees": found.guarantees,
         "alone": found.alone,

@@ -28,13 +28,14 @@ def compare(
     scheme: str | None = None,
     with_scheme: str | None = None,
     dport: int | None = None,
+    label: str | None = None,
     within_ns: int = WITHIN_NS,
 ) -> Comparison:
     """Compare completion times of results with a reference, by flow size and flow by flow.
 
     The reference is an `fct.txt` of the HPCC authors' ns-3 or its descendants, other results, or another scheme of the
-    same results. Slowdowns of both sides are computed as in ns-3's `fct_analysis.py`, with the reference's ideal times:
-    see `incast.comparison.statistics`.
+    same results. Slowdowns of both sides have the reference's ideal times. Bins of two results are those of
+    `Results.slowdown`, with an `fct.txt` those of ns-3's `fct_analysis.py`: see `incast.comparison.statistics`.
 
     An `fct.txt` has a line for each completed flow: `sip dip sport dport size start_ns fct_ns standalone_ns`. Its flows
     match by hosts, ports, size and start. Flows of two results match by number if both have the same flows, otherwise
@@ -47,6 +48,7 @@ def compare(
         with_scheme: The scheme of the reference, if that is a results folder. Default for another folder: the same as
             in the results, or the only one; required within one folder.
         dport: Only flows to this port. In ns-3's workloads, 100 is background traffic and 200 is incasts.
+        label: Only flows with this label; `"all"` for all. An `fct.txt` has no labels.
         within_ns: Largest difference between starts of one flow, in nanoseconds, for an `fct.txt`.
 
     """
@@ -56,7 +58,9 @@ def compare(
         other = results
     if isinstance(other, Results) or Path(other).is_dir():
         other = other if isinstance(other, Results) else open_results(other)
-        return _with_results(results, other, (scheme, with_scheme), dport)
+        return _with_results(results, other, (scheme, with_scheme), dport, label)
+    if label is not None:
+        raise ComparisonError(f"{other} is a file and has no label {label}; choose flows by their port (dport)")
     if with_scheme is not None:
         raise ComparisonError(
             f"{other} is a file and has no scheme {with_scheme}; choose only the scheme of the results"
@@ -72,7 +76,7 @@ def _with_file(results: Results, file: Path, scheme: str, dport: int | None, wit
     _keep(connection, dport, file)
     match.match(connection, within_ns)
     pair.pair(connection, match.KEY, same_starts=False)
-    statistics.slowdowns(connection)
+    statistics.slowdowns(connection, script=True)
     if _empty(connection):
         why = match.why_none(connection)
         raise ComparisonError(f"no common flow in {file} and {results.path} under {scheme}: {why}")
@@ -80,17 +84,17 @@ def _with_file(results: Results, file: Path, scheme: str, dport: int | None, wit
 
 
 def _with_results(
-    results: Results, other: Results, schemes: tuple[str | None, str | None], dport: int | None
+    results: Results, other: Results, schemes: tuple[str | None, str | None], dport: int | None, label: str | None
 ) -> Comparison:
     """Compare with results."""
     scheme, with_scheme = of_results.schemes(results, other, *schemes)
     connection = _database.connect([folder.path / match.FLOWS for folder in (results, other)])
-    of_results.read(connection, other, with_scheme)
-    of_results.read_results(connection, results, scheme)
+    of_results.read(connection, other, with_scheme, label)
+    of_results.read_results(connection, results, scheme, label)
     _keep(connection, dport, other.path)
     of_results.pair(connection)
     pair.pair(connection, of_results.KEY, same_starts=True)
-    statistics.slowdowns(connection)
+    statistics.slowdowns(connection, script=False)
     if _empty(connection):
         why = of_results.why_none(connection, results.path, other.path)
         raise ComparisonError(

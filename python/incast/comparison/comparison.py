@@ -163,7 +163,7 @@ class Summary:
 
 
 class Comparison:
-    """Comparison of results with a reference, with the reference's definition of slowdown.
+    """Comparison of results with a reference, with the reference's ideal times.
 
     `connection` is a DuckDB connection with the tables `flows` (one row for each common flow), `unmatched` (flows of
     one side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
@@ -192,12 +192,27 @@ class Comparison:
         """Statistics of flow-by-flow differences."""
         found = statistics.binned(connection)
         self.bins: tuple[Bin, ...] = tuple(_bin(row) for row in found if row["bin"] is not None)
-        """Slowdowns by size, smallest flows first; empty for a single common flow, which `fct_analysis.py` drops."""
+        """Slowdowns by size, smallest flows first.
+
+        Empty for a single common flow with an `fct.txt`: `fct_analysis.py` drops it.
+        """
         self.whole: Bin | None = _bin(found[-1]) if self.bins else None
         """Slowdowns of all flows in the bins."""
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.scheme} in {self.results} with {self.reference}: {self.summary.matched} flows>"
+
+    @property
+    def names(self) -> dict[Literal["reference", "results"], str]:
+        """The sides in tables: the schemes, or the folders if these have the same scheme."""
+        if self.reference_scheme is None:
+            return {"reference": "reference", "results": "results"}
+        if self.reference_scheme != self.scheme:
+            return {"reference": self.reference_scheme, "results": self.scheme}
+        paths = (self.reference, self.results)
+        short = paths[0].name and paths[0].name != paths[1].name and paths[1].name
+        reference, results = (path.name if short else str(path) for path in paths)
+        return {"reference": reference, "results": results}
 
     @property
     def first(self) -> Difference | None:

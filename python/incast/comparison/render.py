@@ -13,7 +13,9 @@ from incast._markdown import table
 from incast.charts import look
 from incast.comparison.comparison import Bin, Comparison, Flow, Unmatched
 
-HEADS = ("reference", "results", "difference (%)")
+DIFFERENCE = "difference (%)"
+WIDTH = 24
+"""Letters of a column of three percentiles."""
 PERCENTILES = ("p50", "p95", "p99")
 SIDES: tuple[Literal["reference", "results"], ...] = ("reference", "results")
 LISTED = 10
@@ -25,7 +27,8 @@ def text(comparison: Comparison, by_flow: int) -> str:
     lines = [verdict(comparison), sides(comparison), ""]
     bins = list(rows(comparison))
     if bins:
-        lines += [f"{'slowdown':<22}{HEADS[0]:>24}{HEADS[1]:>24}{HEADS[2]:>24}"]
+        heads = [*(comparison.names[side] for side in SIDES), DIFFERENCE]
+        lines += [f"{'slowdown':<22}" + "".join(f"{_clipped(head):>{WIDTH}}" for head in heads)]
         lines += [f"{'up to':>14}{'flows':>8}" + 3 * "".join(f"{name:>8}" for name in PERCENTILES)]
         for size, each in bins:
             lines.append(f"{size:>14}{each.flows:>8,}" + "".join(f"{cell:>8}" for cell in cells(each)))
@@ -34,7 +37,7 @@ def text(comparison: Comparison, by_flow: int) -> str:
     largest = comparison.largest(by_flow)
     if largest:
         lines += ["", "largest differences in completion time:", ""]
-        lines += [f"- {which(flow)}: {changed(flow)}" for flow in largest]
+        lines += [f"- {which(flow)}: {changed(comparison, flow)}" for flow in largest]
     for side in SIDES:
         lines += alone(comparison, side)
     return "\n".join(lines)
@@ -42,7 +45,8 @@ def text(comparison: Comparison, by_flow: int) -> str:
 
 def markdown(comparison: Comparison, by_flow: int) -> str:
     """The comparison as a section of a page."""
-    names = [f"{side} {name}" for side in ("reference", "results", "difference (%)") for name in PERCENTILES]
+    heads = [*(comparison.names[side] for side in SIDES), DIFFERENCE]
+    names = [f"{head} {name}" for head in heads for name in PERCENTILES]
     lines = [verdict(comparison), "", sides(comparison), ""]
     bins = [[size, f"{each.flows:,}", *cells(each)] for size, each in rows(comparison)]
     if bins:
@@ -51,7 +55,10 @@ def markdown(comparison: Comparison, by_flow: int) -> str:
     lines += [*(f"- {line}" for line in summary(comparison))]
     largest = comparison.largest(by_flow)
     if largest:
-        lines += ["", *table(("flow", "completion time"), ((which(flow), changed(flow)) for flow in largest))]
+        lines += [
+            "",
+            *table(("flow", "completion time"), ((which(flow), changed(comparison, flow)) for flow in largest)),
+        ]
     for side in SIDES:
         lines += alone(comparison, side)
     return "\n".join(lines)
@@ -162,9 +169,10 @@ def cells(each: Bin) -> list[str]:
 def summary(comparison: Comparison) -> Iterator[str]:
     """Lines about flow-by-flow differences."""
     found = comparison.summary
+    reference, results = (_side(comparison, side) for side in SIDES)
     yield (
-        f"flows: {found.matched:,} completed on both sides, {found.reference_only:,} only in the reference, "
-        f"{found.results_only:,} only in the results"
+        f"flows: {found.matched:,} completed on both sides, {found.reference_only:,} only in {reference}, "
+        f"{found.results_only:,} only in {results}"
     )
     if found.identical < found.matched:
         yield (
@@ -173,14 +181,15 @@ def summary(comparison: Comparison) -> Iterator[str]:
         )
     if found.other_ideals:
         yield f"ideal times: {found.other_ideals:,} differ by 1 ns or more: other rates or delays on the two sides?"
-    yield "slowdown = completion time / ideal time of the reference, at least 1; without the largest flow, as in ns-3"
+    script = "; without the largest flow, as in ns-3" if comparison.reference_scheme is None else ""
+    yield f"slowdown = completion time / ideal time of {reference}, at least 1{script}"
 
 
 def alone(comparison: Comparison, side: Literal["reference", "results"]) -> Iterator[str]:
     """The first flows of one side only."""
     found = comparison.unmatched(side, LISTED)
     if found:
-        yield from ("", f"only in the {side}:", "")
+        yield from ("", f"only in {_side(comparison, side)}:", "")
         yield from (f"- {which(flow)}: {flow.why}" for flow in found)
         total = comparison.summary.reference_only if side == "reference" else comparison.summary.results_only
         if total > LISTED:
@@ -202,9 +211,22 @@ def numbered(flow: Flow | Unmatched) -> str:
     return f"line {flow.line}" if flow.src_name is None else f"flow {flow.line} of the reference"
 
 
-def changed(flow: Flow) -> str:
+def changed(comparison: Comparison, flow: Flow) -> str:
     """Completion times of a flow on both sides."""
-    return f"{flow.reference_ns / 1000:.3f} us, results {flow.results_ns / 1000:.3f} us ({flow.difference:+.2f} %)"
+    names = comparison.names
+    reference = "" if comparison.reference_scheme is None else f"{names['reference']} "
+    times = f"{reference}{flow.reference_ns / 1000:.3f} us, {names['results']} {flow.results_ns / 1000:.3f} us"
+    return f"{times} ({flow.difference:+.2f} %)"
+
+
+def _side(comparison: Comparison, side: Literal["reference", "results"]) -> str:
+    """A side in a sentence."""
+    return f"the {side}" if comparison.reference_scheme is None else comparison.names[side]
+
+
+def _clipped(name: str) -> str:
+    """The head of a column, cut to its width."""
+    return name if len(name) < WIDTH else f"{name[: WIDTH - 2]}…"
 
 
 def _bin(each: Bin) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from incast._database import utf8
 from incast.comparison import match
 from incast.errors import ComparisonError
-from incast.results import Results
+from incast.results import ALL, Results, check_label
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,33 +38,45 @@ def schemes(results: Results, reference: Results, scheme: str | None, other: str
     return ours, theirs
 
 
-def read(connection: duckdb.DuckDBPyConnection, reference: Results, scheme: str) -> None:
-    """Read the flows of a scheme into the table `reference`; their numbers take the place of lines."""
+def read(connection: duckdb.DuckDBPyConnection, reference: Results, scheme: str, label: str | None) -> None:
+    """Read the flows of a scheme, or those with a label, into the table `reference`; their numbers stand for lines."""
     match.check(connection, reference, "flows")
     with match.reading(reference, "flows") as file:
+        _check_label(connection, reference, file, label)
         connection.execute(
             """
             CREATE TABLE reference AS
             SELECT flow AS line, src, dst, src_name, dst_name, sport, dport, size_bytes, start_ps, fct_ps,
                    ideal_hpcc_ps AS ideal_ps
-            FROM read_parquet($file) WHERE scheme = $scheme AND NOT backlogged
+            FROM read_parquet($file)
+            WHERE scheme = $scheme AND NOT backlogged AND ($label IS NULL OR label = $label)
             """,
-            {"file": utf8(file), "scheme": scheme},
+            {"file": utf8(file), "scheme": scheme, "label": None if label == ALL else label},
         )
 
 
-def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme: str) -> None:
-    """Read the flows of a scheme into the table `results`."""
+def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme: str, label: str | None) -> None:
+    """Read the flows of a scheme, or those with a label, into the table `results`."""
     match.check(connection, results, "flows")
     with match.reading(results, "flows") as file:
+        _check_label(connection, results, file, label)
         connection.execute(
             """
             CREATE TABLE results AS
             SELECT flow, src, dst, src_name, dst_name, sport, dport, size_bytes, start_ps, fct_ps, ideal_hpcc_ps
-            FROM read_parquet($file) WHERE scheme = $scheme AND NOT backlogged
+            FROM read_parquet($file)
+            WHERE scheme = $scheme AND NOT backlogged AND ($label IS NULL OR label = $label)
             """,
-            {"file": utf8(file), "scheme": scheme},
+            {"file": utf8(file), "scheme": scheme, "label": None if label == ALL else label},
         )
+
+
+def _check_label(connection: duckdb.DuckDBPyConnection, results: Results, file: Path, label: str | None) -> None:
+    """Raise `ResultsError` if no flow of the results has the label."""
+    if label is not None:
+        query = "SELECT label FROM read_parquet($file) GROUP BY label ORDER BY min(flow)"
+        found = connection.execute(query, {"file": utf8(file)}).fetchall()
+        check_label(results.path, label, [name for (name,) in found])
 
 
 def pair(connection: duckdb.DuckDBPyConnection) -> None:

@@ -4,8 +4,10 @@ Slowdown is completion time / standalone time, at least 1. Flows are sorted by s
 of 20 begins at element floor(i n / 20). In a bin of m flows in order of slowdown, percentile p is element floor(m p).
 Both sides use the reference's standalone times.
 
-Two differences: flows of one size are sorted by hosts and ports, so that both sides have the same flows in each bin
-(the script sorts them by the text of their slowdown), and slowdowns are not rounded to six digits.
+Comparisons of two results take all flows, in bins that never split a size, as `incast results` does.
+
+Two differences from the script: flows of one size are sorted by hosts and ports, so that both sides have the same flows
+in each bin (the script sorts them by the text of their slowdown), and slowdowns are not rounded to six digits.
 """
 
 from __future__ import annotations
@@ -23,10 +25,18 @@ DROPPED = 1
 """Flows dropped by the script: the last one in order of size."""
 
 
-def slowdowns(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the table `flows`: slowdown and bin of each matched flow; the dropped flow has no bin."""
+def slowdowns(connection: duckdb.DuckDBPyConnection, *, script: bool) -> None:
+    """Make the table `flows`: slowdown and bin of each matched flow.
+
+    As in the script, bins have equal counts and the dropped flow has no bin; otherwise a size has one bin.
+    """
+    if script:
+        bin_ = "CASE WHEN place < counted THEN ($bins * (place + 1) - 1) // counted END"
+    else:
+        _cut(connection)
+        bin_ = "(SELECT count(*) FROM cuts WHERE cuts.size_bytes <= ordered.size_bytes) - 1"
     connection.execute(
-        """
+        f"""
         CREATE TABLE flows AS
         WITH ordered AS (
             SELECT *, row_number() OVER (ORDER BY size_bytes, src, dst, sport, dport, start_ps, line) - 1 AS place,
@@ -40,10 +50,31 @@ def slowdowns(connection: duckdb.DuckDBPyConnection) -> None:
                greatest(1, reference_ps / ideal_ps) AS reference_slowdown,
                greatest(1, results_ps / ideal_ps) AS results_slowdown,
                ideal_ps / 1000 AS ideal_ns, results_ideal_ps / 1000 AS results_ideal_ns,
-               CASE WHEN place < counted THEN ($bins * (place + 1) - 1) // counted END AS bin
+               {bin_} AS bin
         FROM ordered ORDER BY place
         """,
-        {"bins": BINS, "dropped": DROPPED},
+        {"dropped": DROPPED, **({"bins": BINS} if script else {})},
+    )
+
+
+def _cut(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the table `cuts`: the smallest size of each bin.
+
+    A bin of equal count that begins within the flows of one size begins at the nearer end of these flows instead, at
+    the lower if both are as near.
+    """
+    connection.execute(
+        """
+        CREATE TEMP TABLE cuts AS
+        WITH counted AS (SELECT size_bytes, count(*) AS flows FROM paired GROUP BY size_bytes),
+             sizes AS (SELECT size_bytes, sum(flows) OVER (ORDER BY size_bytes) - flows AS first,
+                              sum(flows) OVER (ORDER BY size_bytes) AS last, sum(flows) OVER () AS total FROM counted),
+             begins AS (SELECT DISTINCT bin * total // $bins AS place FROM sizes, range($bins) AS bins (bin)),
+             moved AS (SELECT if(place - first <= last - place, first, last) AS place
+                       FROM begins JOIN sizes ON first <= place AND place < last)
+        SELECT DISTINCT size_bytes FROM moved JOIN sizes ON place = first
+        """,
+        {"bins": BINS},
     )
 
 

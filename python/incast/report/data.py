@@ -10,9 +10,9 @@ from typing import Any
 from incast import charts
 from incast.charts import look
 from incast.charts.chart import Chart, Spec
-from incast.charts.fabric import with_vms
+from incast.charts.fabric import interval, with_vms
 from incast.charts.groups import Group, kind_of
-from incast.charts.over import along, of_rows, rows_of
+from incast.charts.over import Overview, along, titles
 from incast.charts.slowdown import by_size
 from incast.charts.source import Source
 from incast.few import noted
@@ -83,14 +83,12 @@ class Packer:
     def group(self, group: Group) -> Json:
         """A group with all its scenarios."""
         variations = []
-        rows: list[tuple[Any, ...]] = []
-        unfinished: list[int] = []
+        overview = Overview([column["name"] for column in group.columns])
         for variation in group.variations:
             packed_variation = self.variation(variation.source, few=self.few(group), seeds=several_seeds(group))
             variations.append({"values": packed_values(variation.values), **packed_variation})
             if group.columns:
-                rows += rows_of(variation.values, variation.source)
-                unfinished += variation.source.unfinished.values()
+                overview.add(variation.values, variation.source)
             variation.source.close()
             self.progress()
         packed: Json = {
@@ -103,8 +101,8 @@ class Packer:
             "variations": variations,
         }
         if group.columns:
-            names = [column["name"] for column in group.columns]
-            packed["over"] = self.chart(of_rows(names, rows, packed["schemes"], unfinished))
+            chart = overview.chart(packed["schemes"])
+            packed["over"] = {**self.chart(chart), "titles": titles(chart)}
         return packed
 
     def variation(self, source: Source, *, few: bool, seeds: bool) -> Json:
@@ -203,6 +201,7 @@ class Packer:
             "of": self._once(self.fabrics, structure),
             "about": chart.about,
             "leftOut": chart.left_out,
+            "interval": interval(source.span_ps, len(source.schemes)),
             "schemes": figures,
         }
 

@@ -31,7 +31,7 @@ SECTIONS = {
     "distributions": ("Distributions", "Distributions"),
     "fabric": ("Fabric", "Fabric"),
     "queues": ("Queues", "Queues over time"),
-    "rates": ("Rates", "Sending rates over time"),
+    "rates": ("Rates", "Throughput of flows over time"),
     "pauses": ("Pauses", "PFC pauses over time"),
 }
 """The sections of charts in order: name, link text, title."""
@@ -80,7 +80,6 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
         "seedSpecs": {place: over_seeds(one) for place, one in enumerate(packer.specs) if "fold" in str(one)},
         "fabrics": packer.fabrics,
         "overSpec": spec(),
-        "overTitles": FIGURES,
         "dashes": look.DASHES,
         "overLabels": {name: written(name)[0] for name in FIGURES},
     }

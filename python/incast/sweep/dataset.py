@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from incast import _companions, _database, _input, _tables, declared
 from incast._database import PARQUET_FILE, quoted, reason, utf8
@@ -21,7 +21,7 @@ from incast.sweep.file import Value
 from incast.sweep.folder import INDEX, RUNS, read_index
 from incast.sweep.text import label, literal
 from incast.sweep.warned import counted
-from incast.table import PARQUET
+from incast.table import PARQUET, Given, Table, unit_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -109,6 +109,29 @@ class Sweep:
     def failed(self) -> tuple[Run, ...]:
         """The failed runs, with their errors."""
         return tuple(run for run in self.runs if run.state == "failed")
+
+    def figures(self, label: str | None = None) -> Table:
+        """Figures of the finished runs, such as `slowdown_p99`: one row per run, as `incast plot FOLDER over` draws.
+
+        Args:
+            label: Only figures of flows with this label: slowdowns, share of completed flows, iterations.
+
+        """
+        from incast.charts.groups import variations_of
+        from incast.charts.over import over
+
+        scenarios = [(one.values, one.source) for one in variations_of(self)]
+        chart = over(self.columns, scenarios, label=label)
+        for _, source in scenarios:
+            source.close()
+        columns = list(zip(*chart.rows, strict=True))
+        there = [place for place, values in enumerate(columns) if any(value is not None for value in values)]
+        fields = [
+            Given(field.name, _kind(columns[place]), unit_of(field.name), field.about)
+            for place, field in enumerate(chart.fields)
+            if place in there
+        ]
+        return Table.of_rows("figures", fields, [[_plain(row[place]) for place in there] for row in chart.rows])
 
     def results(self, run: Run | str) -> Results:
         """The results folder of a finished run, or of its key."""
@@ -336,3 +359,16 @@ def _no_table(name: str) -> ResultsError:
     always = ", ".join(names.pop(None))
     of_some = "; ".join(f"{condition} {', '.join(some)}" for condition, some in names.items())
     return ResultsError(f"a sweep has no table `{name}`, only {always}, runs; {of_some}")
+
+
+def _kind(values: Collection[Any]) -> Literal["i64", "f64", "name"]:
+    """Type of a column: names, whole numbers, or numbers."""
+    found = {type(value) for value in values if value is not None}
+    if found <= {int}:
+        return "i64"
+    return "f64" if found <= {int, float} else "name"
+
+
+def _plain(value: Any) -> Any:
+    """A value of a column; true and false as in a scenario."""
+    return str(value).lower() if isinstance(value, bool) else value

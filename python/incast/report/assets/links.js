@@ -84,7 +84,8 @@ function scaleNote(packed, { measure, scheme, scale }) {
   const listed = highest.slice(0, HIGHEST).map(([name, value]) => `${shown(measure, value)} (${name})`).join(", ");
   const more = highest.length > HIGHEST ? `, ${highest.length - HIGHEST} more` : "";
   const covers = scale === "all" ? "The scale is the same for all schemes." : `The scale is that of ${scheme} alone.`;
-  return make("p", { class: "note" }, bound(`${covers} ${superlative(measure)} ${MEASURES[measure]}: ${listed}${more}.`));
+  const interval = measure === "drops" ? "" : ` (of ${packed.interval})`;
+  return make("p", { class: "note" }, bound(`${covers} ${superlative(measure)} ${MEASURES[measure]}${interval}: ${listed}${more}.`));
 }
 
 function legendOf({ most, ramp }) {

@@ -330,10 +330,10 @@ async function showOver() {
   if (!axes.length) axes.push(group().columns[0]);
   const choice = state.over;
   if (!axes.some((column) => column.name === choice.x)) choice.x = axes[0].name;
-  const figures = over.names.filter((name) => name in DATA.overTitles && rows.some((row) => row[name] !== null));
+  const figures = over.names.filter((name) => name in over.titles && rows.some((row) => row[name] !== null));
   if (!figures.includes(choice.y)) choice.y = figures.includes("slowdown_p99") ? "slowdown_p99" : figures[0];
   const controls = make("div", { class: "controls" },
-    selectOf("figure", figures.map((name) => [name, DATA.overTitles[name]]), choice.y, (y) => { choice.y = y; draw("over"); }),
+    selectOf("figure", figures.map((name) => [name, over.titles[name]]), choice.y, (y) => { choice.y = y; draw("over"); }),
     selectOf("over", axes.map((column) => [column.name, column.name]), choice.x, (x) => { choice.x = x; draw("over"); }));
   // The other columns are as chosen at the top; all seeds are taken.
   const fixed = group().columns.filter((column, place) => column.name !== choice.x && place !== seed);
@@ -343,7 +343,7 @@ async function showOver() {
     .map((row) => ({ ...row, [ALONG]: numeric ? column.numbers[column.values.indexOf(row[choice.x])] : row[choice.x] }));
   const filled = {
     X_FIELD: choice.x, X_PLACE: ALONG, X_TYPE: numeric ? "quantitative" : "ordinal", X_LABEL: column.label,
-    Y_FIELD: choice.y, Y_TITLE: DATA.overTitles[choice.y], Y_LABEL: DATA.overLabels[choice.y],
+    Y_FIELD: choice.y, Y_TITLE: over.titles[choice.y], Y_LABEL: DATA.overLabels[choice.y],
   };
   const spec = JSON.parse(JSON.stringify(DATA.overSpec), (_, value) => (typeof value === "string" ? filled[value] ?? value : value));
   const scale = { domain: group().schemes, range: group().places.map((place) => PALETTES.light[place % PALETTES.light.length]) };
