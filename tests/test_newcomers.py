@@ -197,7 +197,9 @@ SECOND_WAY = [
     ),
     Step(
         "incast show load.toml --set simulation.horizon=20us",
-        ['start after the end of the simulation at 20 us; leave out `simulation.horizon`, or write for instance `simulation.horizon = "'],
+        [
+            'start after the end of the simulation at 20 us; leave out `simulation.horizon`, or write for instance `simulation.horizon = "'
+        ],
     ),
     Step(
         "incast show load.toml --set switch.headroom.bytes=1kB",

@@ -93,7 +93,10 @@ def test_a_collective_runs_the_same_from_its_trace(command: Command, tmp_path: P
         assert command("trace", "s.toml", "-o", name).returncode == 0
         write(tmp_path, SCENARIO.format(workload=f'trace.file = "{name}"'), "again.toml")
         original, replayed = (
-            [flow["finish_ps"] for flow in incast.load(tmp_path / file).run(tmp_path / f"{name}-{file[0]}").flows.dicts()]
+            [
+                flow["finish_ps"]
+                for flow in incast.load(tmp_path / file).run(tmp_path / f"{name}-{file[0]}").flows.dicts()
+            ]
             for file in ("s.toml", "again.toml")
         )
         assert original == replayed

@@ -20,8 +20,6 @@ BINS = 10
 SLOWDOWN = (
     "slowdown = completion time / ideal completion time; rows hold about equally many flows, each size in one row"
 )
-FINDINGS = 6
-"""Most findings in the terminal."""
 WIDTH = 100
 """Characters of a line of a finding."""
 
@@ -67,7 +65,7 @@ def show(results: Results) -> None:
 def print_findings(results: Results) -> None:
     """Print what happened in a run."""
     try:
-        found = findings(results, most=FINDINGS)
+        found = findings(results)
     except NameNotUtf8Error:
         print("\nfindings: not available for a folder with a name that is not valid UTF-8; rename the folder")
         return

@@ -58,22 +58,20 @@ RULES: tuple[Rule, ...] = (
 )
 """The rules, in the order of findings of one importance."""
 MOST = 8
-"""Most findings (our choice): what a reader takes in before the charts."""
+"""Most findings (our choice): what a reader takes in before the charts. The caveat of one seed comes on top."""
 
 
-def findings(results: Results, *, most: int = MOST) -> list[Finding]:
-    """The most important findings of a run, at most `most`."""
+def findings(results: Results) -> list[Finding]:
+    """The most important findings of a run."""
     source = Source([results])
     try:
-        return findings_of(source, most=most)
+        return findings_of(source)
     finally:
         source.close()
 
 
-def findings_of(source: Source, *, most: int = MOST) -> list[Finding]:
-    """The most important findings of a scenario with all its schemes, at most `most`."""
+def findings_of(source: Source) -> list[Finding]:
+    """The most important findings of a scenario with all its schemes."""
     found = [finding for rule in RULES for finding in rule(source)]
-    found = sorted(found, key=lambda each: -each.importance)[:most]
-    caveat = list(one_seed(source, found))
-    found = with_caveat(source, found[: most - len(caveat)])
-    return sorted([*found, *caveat], key=lambda each: -each.importance)
+    found = with_caveat(source, sorted(found, key=lambda each: -each.importance)[:MOST])
+    return [*found, *one_seed(source, found)]
