@@ -7,6 +7,8 @@ use incast_model::field::FieldError;
 use incast_model::nearest::hint;
 use incast_model::renamed::renamed;
 
+use crate::tree::Tree;
+
 /// Part of a line, of a file or the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -177,10 +179,10 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Changes each diagnostic.
+    /// With places in a file.
     #[must_use]
-    pub fn map(self, f: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
-        Self(self.0.into_iter().map(f).collect())
+    pub(crate) fn located(self, tree: &Tree) -> Self {
+        Self(tree.locate_all(self.0))
     }
 }
 
@@ -242,6 +244,17 @@ mod tests {
         );
         one.place = None;
         assert!(one.to_string().starts_with("error: switch.bufer: unknown field `bufer`\n = allowed"));
+    }
+
+    #[test]
+    fn only_the_first_of_many_have_a_place() {
+        let text = format!(
+            "[fabric.star]\nhosts = 4\n[switch]\nlossless = [{}]\n[scheme.A]\ncontrol = \"hpcc\"\n",
+            "3, ".repeat(1000)
+        );
+        let found = crate::scenario::Loaded::from_text("s", &text, std::path::Path::new("."), &[]).unwrap_err();
+        assert_eq!(found.iter().filter(|one| one.place.is_some()).count(), 100);
+        assert_eq!(found.iter().count(), 999);
     }
 
     #[test]

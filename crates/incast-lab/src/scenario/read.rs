@@ -80,11 +80,10 @@ impl Loaded {
             tree.set(set)?;
         }
         Diagnostics::check(tree.control_characters(Layout::Refused))?;
-        Diagnostics::check(too_many(&tree.root).into_iter().map(|one| tree.locate(one)).collect())?;
+        Diagnostics::check(tree.locate_all(too_many(&tree.root)))?;
         let root = tree.root.clone();
         let found = profiles::resolve(&mut tree.root);
-        let found = found.into_iter().map(|diagnostic| tree.locate(diagnostic)).collect();
-        Diagnostics::check(found)?;
+        Diagnostics::check(tree.locate_all(found))?;
         let scenario: Scenario =
             tree.typed().map_err(|wrong| with_whole_path(with_generators(wrong), written, base_dir, sets))?;
         let loaded = Self {
@@ -115,7 +114,7 @@ impl Loaded {
 
     /// Adds places of parameters.
     pub fn locate(&self, found: Diagnostics) -> Diagnostics {
-        found.map(|diagnostic| self.given.tree.locate(diagnostic))
+        found.located(&self.given.tree)
     }
 }
 

@@ -3,7 +3,7 @@
 use incast_model::echo::{LONGEST_NAME, is_control, word};
 use serde_json::{Map, Value};
 
-use super::{Tree, path};
+use super::{MOST_PLACES, Tree, path};
 use crate::diagnostic::Diagnostic;
 
 pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
@@ -31,8 +31,11 @@ impl Tree {
                 None => unreadable(&at, name),
             };
             if let Some(mut one) = wrong {
-                one.place = self.sites.get(&at).map(|site| Box::new(self.place(site, true)));
-                found.push(self.locate(one));
+                if found.len() < MOST_PLACES {
+                    one.place = self.sites.get(&at).map(|site| Box::new(self.place(site, true)));
+                    one = self.locate(one);
+                }
+                found.push(one);
             }
             if !(value.is_string() && FILES.contains(&name.as_str())) {
                 self.in_value(value, &at, layout, found);
@@ -45,7 +48,8 @@ impl Tree {
             Value::String(text) => {
                 let laid_out = |c: char| layout == Layout::Allowed && matches!(c, '\n' | '\r' | '\t');
                 if let Some(c) = text.chars().find(|&c| is_control(c) && !laid_out(c)) {
-                    found.push(self.locate(refused(at, "text", text, c)));
+                    let one = refused(at, "text", text, c);
+                    found.push(if found.len() < MOST_PLACES { self.locate(one) } else { one });
                 }
             }
             Value::Array(items) => {

@@ -46,6 +46,12 @@ impl Tree {
     }
 
     /// The parameter's place, or the nearest written table's.
+    /// Adds places to the first of many errors: each place has the text of its line, which may be the whole file.
+    pub(crate) fn locate_all(&self, found: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+        let place = |(number, one)| if number < MOST_PLACES { self.locate(one) } else { one };
+        found.into_iter().enumerate().map(place).collect()
+    }
+
     pub(crate) fn locate(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         if diagnostic.place.is_some() {
             return diagnostic;
@@ -125,6 +131,9 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T,
         }
     })
 }
+
+/// Errors with a place (our choice); fewer are shown.
+const MOST_PLACES: usize = 100;
 
 const SINGLE_KEY: &str = "expected map with a single key";
 

@@ -6,6 +6,8 @@ mod deadlock;
 mod isolation;
 mod pauses;
 
+use std::collections::{HashMap, HashSet};
+
 use incast_model::field::FieldError;
 use incast_model::units::{Bytes, Time};
 
@@ -108,24 +110,18 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic) -> Found {
 
 fn by_rate(found: &mut Found, params: &SwitchParams) {
     let dynamic = matches!(params.pfc_mode, PfcMode::Dynamic { .. });
+    let (mut pairs, mut alphas) = (HashSet::new(), HashMap::new());
     for (index, one) in params.by_rate.iter().enumerate() {
         let field = |name: &str| format!("by_rate[{index}]{name}");
-        let before = || params.by_rate[..index].iter().filter(|other| other.rate == one.rate);
         let some = one.headroom.is_some() || one.alpha.is_some();
         found.unless(some, &field(""), "an entry without a value", "headroom, alpha or both");
-        let twice = before().any(|other| other.max_delay == one.max_delay);
-        found.unless(!twice, &field(".rate"), one.rate, "each pair of rate and max_delay once");
+        let new = pairs.insert((one.rate, one.max_delay));
+        found.unless(new, &field(".rate"), one.rate, "each pair of rate and max_delay once");
         if let Some(alpha) = one.alpha {
             found.unless(dynamic, &field(".alpha"), alpha, "only with switch.pfc_mode.dynamic");
-            let other = before().find_map(|other| other.alpha).filter(|other| *other != alpha);
-            if let Some(other) = other {
-                found.unless(
-                    false,
-                    &field(".alpha"),
-                    alpha,
-                    &format!("{other}, the alpha of the preceding entry with this rate"),
-                );
-            }
+            let first = *alphas.entry(one.rate).or_insert(alpha);
+            let allowed = format!("{first}, the alpha of the preceding entry with this rate");
+            found.unless(alpha == first, &field(".alpha"), alpha, &allowed);
         }
     }
 }
@@ -149,11 +145,11 @@ fn offset_within(
 fn ecn(params: &EcnParams) -> Found {
     let mut found = Found::default();
     found.unless(params.kmin <= params.kmax, "kmin", params.kmin, &format!("at most kmax, {}", params.kmax));
+    let mut rates = HashSet::new();
     for (index, one) in params.by_rate.iter().enumerate() {
         let field = |name: &str| format!("by_rate[{index}].{name}");
         found.unless(one.kmin <= one.kmax, &field("kmin"), one.kmin, &format!("at most kmax, {}", one.kmax));
-        let twice = params.by_rate[..index].iter().any(|other| other.rate == one.rate);
-        found.unless(!twice, &field("rate"), one.rate, "each rate once");
+        found.unless(rates.insert(one.rate), &field("rate"), one.rate, "each rate once");
     }
     found
 }

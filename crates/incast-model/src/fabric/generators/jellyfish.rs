@@ -25,7 +25,7 @@ pub struct Jellyfish {
     #[schemars(transform = least(2).most(1024))]
     pub ports: u32,
     /// Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). Large graphs
-    /// with one or two are disconnected.
+    /// with one or two are disconnected. Of more than 256 switches: at most three quarters of the others, or all.
     pub network_ports: u32,
     /// Hosts on each switch, 1 to `ports` − `network_ports`. Default: all of these ports (our choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,8 +69,17 @@ impl Jellyfish {
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("jellyfish");
         check.ranges(self)?;
-        let most = (self.ports - 1).min(self.switches - 1);
-        check.within("network_ports", self.network_ports, 1, most)?;
+        let others = self.switches - 1;
+        check.within("network_ports", self.network_ports, 1, others.min(self.ports - 1))?;
+        let dense = u64::from(self.network_ports) * 4 > u64::from(others) * 3;
+        if self.switches > MOST_DENSE && self.network_ports < others && dense {
+            let allowed = format!(
+                "at most {}, three quarters of the other switches, or {others} for a link to each: a graph of more than \
+                 {MOST_DENSE} switches that lacks few links takes too long to draw",
+                others / 4 * 3
+            );
+            return Err(check.error("network_ports", self.network_ports, allowed));
+        }
         let per_switch = self.hosts_per_switch.unwrap_or(self.ports - self.network_ports);
         check.within("hosts_per_switch", per_switch, 1, self.ports - self.network_ports)?;
         let hosts = u64::from(self.switches) * u64::from(per_switch);
@@ -98,6 +107,9 @@ impl Jellyfish {
     }
 }
 
+/// Switches of graphs with nearly all links, at most (our choice).
+const MOST_DENSE: u32 = 256;
+
 #[derive(Debug, Clone)]
 struct Graph {
     degree: usize,
@@ -107,6 +119,11 @@ struct Graph {
 impl Graph {
     fn random(nodes: u32, degree: u32, rng: &mut impl Rng) -> Self {
         let mut graph = Self { degree: degree as usize, neighbours: vec![Vec::new(); nodes as usize] };
+        if degree + 1 == nodes {
+            (0..nodes)
+                .for_each(|node| graph.neighbours[node as usize] = (0..nodes).filter(|&one| one != node).collect());
+            return graph;
+        }
         graph.join_pairs(rng);
         graph.use_leftovers(rng);
         graph
@@ -222,6 +239,20 @@ mod tests {
             );
         }
         assert!((10..190).contains(&left_over), "{left_over}");
+    }
+
+    #[test]
+    fn dense_graphs_of_many_switches_are_complete_or_refused() {
+        let links = |network_ports| {
+            let fabric = Jellyfish { hosts_per_switch: Some(1), ..Jellyfish::new(300, 512, network_ports) }.build();
+            fabric.map(|fabric| fabric.links().len() - 300).map_err(|error| error.to_string())
+        };
+        assert_eq!((links(299), links(222)), (Ok(300 * 299 / 2), Ok(300 * 222 / 2)));
+        let said = links(298).unwrap_err();
+        assert!(
+            said.contains("at most 222, three quarters of the other switches, or 299 for a link to each"),
+            "{said}"
+        );
     }
 
     #[test]
