@@ -197,9 +197,7 @@ SECOND_WAY = [
     ),
     Step(
         "incast show load.toml --set simulation.horizon=20us",
-        [
-            'start after the end of the simulation at 20 us; leave out `simulation.horizon`, or write for instance `simulation.horizon = "'
-        ],
+        ["start after the end of the simulation at 20 us; leave out `simulation.horizon`, or write for instance "],
     ),
     Step(
         "incast show load.toml --set switch.headroom.bytes=1kB",
