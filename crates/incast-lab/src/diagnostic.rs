@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn only_the_first_of_many_have_a_place() {
         let text = format!(
-            "[fabric.star]\nhosts = 4\n[switch]\nlossless = [{}]\n[scheme.A]\ncontrol = \"hpcc\"\n",
+            "[fabric.star]\nhosts = 4\n[switch]\nlossless = [{}]\n[[workload]]\nincast = {{ fan_in = 2, size = 1 }}\n[scheme.A]\ncontrol = \"hpcc\"\n",
             "3, ".repeat(1000)
         );
         let found = crate::scenario::Loaded::from_text("s", &text, std::path::Path::new("."), &[]).unwrap_err();

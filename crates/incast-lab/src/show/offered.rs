@@ -69,8 +69,8 @@ control = "hpcc"
         assert!(plain.contains(warning), "{plain}");
         let incast = "[[workload]]\nincast = { fan_in = 4, size = \"10kB\", every = \"16us\", duration = \"20us\", receiver = 3 }";
         let with = shown(incast);
-        let lines = "expected load of background, incast with headers, spread evenly over equal paths:\n           host links: 31.7 % up, \
-                     31.7 % down (busiest 52.4 %)\n";
+        let lines = "expected load of background, incast with headers, spread evenly over equal paths:\n           host links: 31.6 % up, \
+                     31.6 % down (busiest 52.4 %)\n";
         assert!(with.contains(lines), "{with}");
         let of_wire = text.replace("load = 0.3,", "load = 0.3, load_of = \"wire\",");
         let loaded = Loaded::from_text("s", &of_wire, Path::new("."), &[]).unwrap();

@@ -33,11 +33,11 @@ pub(super) const CASES: &[Case] = &[
     (
         "seed",
         "seed",
-        &["seed = 7\n", HPCC, "[network]\npause = [{ at = \"h0\" }]\n"],
+        &["seed = 7\n", HPCC, "[network]\npause = [{ at = \"h0\", priority = 3 }]\n"],
         &[
             "seed = 7\n",
             HPCC,
-            "[network]\npause = [{ at = \"h0\", until = \"1ms\", random = { pause = [\"1us\", \"9us\"], gap = [\"1us\", \"9us\"] } }]\n",
+            "[network]\npause = [{ at = \"h0\", priority = 3, until = \"1ms\", random = { pause = [\"1us\", \"9us\"], gap = [\"1us\", \"9us\"] } }]\n",
         ],
     ),
     (
