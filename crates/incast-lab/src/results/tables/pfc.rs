@@ -38,7 +38,7 @@ pub(super) static PAUSES: Table<PauseRecord> = Table {
         }),
         u32(
             "culprit_port",
-            "culprit: the peer's egress port with most bytes of this link and priority when they crossed XOFF, or the sender of a `network.pause`",
+            "culprit: the peer's egress port with most bytes of this link and priority when they crossed XOFF, estimated, or the sender of a `network.pause`",
             |row| row.culprit.port.0,
         ),
         u8("culprit_priority", "priority of the culprit's queue: tags and isolation change it in a switch", |row| {

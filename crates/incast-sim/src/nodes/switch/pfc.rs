@@ -13,6 +13,9 @@ use crate::nodes::run::{ANY, NS3, has_extras};
 use crate::outcome::QueueRef;
 use crate::plan::Network;
 
+/// Packets of a queue whose ingress ports stand for all (our choice): a look at all would take longer than sending them.
+const SAMPLE: usize = 16;
+
 impl<G: Hooks> Switch<G> {
     /// `culprit`: egress port and priority that caused the frame.
     #[cold]
@@ -42,26 +45,29 @@ impl<G: Hooks> Switch<G> {
         self.serve_or_wait::<RUN>(plan, out, port);
     }
 
-    /// Egress port with most bytes of an ingress queue, and the priority that most of these have. `last`: queue of the packet that
-    /// arrives now.
+    /// Egress port, of the fullest and that of the packet that arrives now, with more bytes of an ingress queue, and the priority
+    /// that most of these have. `last`: queue of the packet.
     #[cold]
     pub(super) fn culprit(&self, input: (LocalPort, u8), last: (LocalPort, u8), packet: &Packet) -> (LocalPort, u8) {
-        let mut most = (0, last);
-        for output in self.ports.ids() {
-            let mut bytes = [0; 8];
-            for (prio, lane) in self.ports[output].lanes.iter().enumerate().skip(1) {
-                let own = self.slab.list(lane.queue.head).filter(|one| (one.in_port, one.in_prio & 7) == input);
-                bytes[prio] = own.map(|one| u32::from(one.size)).sum();
+        let fullest = self.ports.ids().max_by_key(|&port| self.ports[port].queued).unwrap_or(last.0);
+        let (own, others) = (self.held(input, last.0).0 + u64::from(packet.size), self.held(input, fullest));
+        if fullest == last.0 || others.0 <= own { last } else { (fullest, others.1) }
+    }
+
+    /// Bytes of an ingress queue in an egress port, estimated by the first packets of each queue, and the priority with most of them.
+    fn held(&self, input: (LocalPort, u8), output: LocalPort) -> (u64, u8) {
+        let (mut sum, mut most) = (0, (0, input.1));
+        for (prio, lane) in (0u8..).zip(&self.ports[output].lanes).skip(1).filter(|(_, lane)| lane.queue.bytes > 0) {
+            let (mut own, mut all) = (0, 0);
+            for packet in self.slab.list(lane.queue.head).take(SAMPLE) {
+                all += u64::from(packet.size);
+                own += if (packet.in_port, packet.in_prio & 7) == input { u64::from(packet.size) } else { 0 };
             }
-            let arrives = output == last.0;
-            bytes[usize::from(last.1)] += if arrives { u32::from(packet.size) } else { 0 };
-            let all: u32 = bytes.iter().sum();
-            if all > most.0 || (all == most.0 && arrives) {
-                let largest = (1u8..8).max_by_key(|&prio| (bytes[usize::from(prio)], prio == last.1));
-                most = (all, (output, largest.unwrap_or(last.1)));
-            }
+            let bytes = u64::from(lane.queue.bytes) * own / all.max(1);
+            sum += bytes;
+            most = most.max((bytes, prio));
         }
-        most.1
+        (sum, most.1)
     }
 
     #[cold]
@@ -183,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_culprit_is_the_port_with_most_bytes_of_the_ingress_queue() {
+    fn the_culprit_is_the_fullest_port_if_it_holds_most_of_the_ingress_queue() {
         let flows = [flow(0, 2, 2), flow(0, 3, 1), flow(1, 3, 9)];
         let mut bench = Bench::switch(&flows, |setup| {
             static_thresholds(setup, 0);
