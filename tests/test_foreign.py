@@ -8,16 +8,21 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, environment, write
-from incast import _echo, _input
+from incast import _echo, _input, integrity
+from incast.analysis.dataset import open_analysis
 from incast.comparison import reference
+from incast.memory.recording import open_recording
 from incast.sonic.document import JsonFile
 from incast.study import explaining
+from incast.study.mapped import open_map
+from incast.study.results import FORMAT, KEYS, SINCE_3, of_study, open_study
 from incast.sweep.folder import read_index
 
 REST = '[scheme.A]\ncontrol = "hpcc"\n[[workload]]\n'
@@ -156,6 +161,32 @@ def test_a_pipe_in_a_folder_is_no_missing_file(
     assert done.returncode == 2
     assert name.rpartition("/")[2] in done.stderr
     assert "it is a named pipe" in done.stderr
+
+
+@pytest.mark.parametrize("depth", [_input.DEEPEST + 2, 100_000])
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("manifest.json", integrity.other_version),
+        ("sweep.json", read_index),
+        ("study.json", lambda folder: of_study(folder, None)),
+        ("claims.json", open_study),
+        ("map.json", open_map),
+        ("analysis.json", open_analysis),
+        ("summary.json", open_recording),
+    ],
+)
+def test_nested_json_is_a_damaged_file(name: str, read: Callable[[Path], object], depth: int, tmp_path: Path) -> None:
+    about = dict.fromkeys((*KEYS, *SINCE_3), "") | {"format": FORMAT, "scale": "map" if name == "map.json" else "paper"}
+    (tmp_path / "study.json").write_text(json.dumps(about))
+    (tmp_path / "trace.parquet").touch()
+    for text in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
+        (tmp_path / name).write_text(text)
+        if name == "manifest.json":
+            assert read(tmp_path) is None
+            continue
+        with pytest.raises(incast.IncastError, match=f"{name}.*more than 32 objects and arrays in each other"):
+            read(tmp_path)
 
 
 def test_a_pipe_among_the_tables_of_a_sweep_is_damage(tmp_path: Path, command: Command) -> None:
