@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import incast
-from conftest import Command
+from conftest import SMALL, Command, write
 from incast import declared
 from incast._tables import ARROW_TYPES, TYPES
 
@@ -26,6 +26,16 @@ READERS = (
     ("compare", "--scheme", "HPCC", "--with", "DCQCN"),
 )
 """Commands that read tables; the folder is their first argument."""
+
+SAMPLED = f"""{SMALL}
+[[workload]]
+label = "job"
+[workload.ring_all_reduce]
+size = "8kB"
+
+[measure]
+sample_every = "1us"
+"""
 
 
 @pytest.fixture
@@ -40,7 +50,8 @@ def rewrite(folder: Path, table: str, change: Callable[[pa.Table], pa.Table]) ->
     pq.write_table(change(pq.read_table(file)), file)
     manifest = json.loads((folder / "manifest.json").read_text())
     content = file.read_bytes()
-    manifest["tables"][table] |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    about = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    manifest["tables"][table] |= about | {"rows": pq.read_metadata(file).num_rows}
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -67,6 +78,10 @@ CASES = {
     "missing times": (
         constant("fct_ps", None, pa.int64()),
         "column fct_ps must have a value in completed flows, and in no others",
+    ),
+    "missing starts": (
+        constant("start_ps", None, pa.int64()),
+        "column start_ps must have a value in completed flows",
     ),
     "negative": (constant("fct_ps", -5, pa.int64()), "column fct_ps has a value below 0"),
     "infinite": (
@@ -163,6 +178,31 @@ def test_a_manifest_has_a_scheme(folder: Path, command: Command) -> None:
         done = command(reader, folder, *options)
         assert done.returncode == 2
         assert f"{folder}/manifest.json is damaged: it has no scheme; run the scenario again" in done.stderr
+
+
+def test_numbers_that_overflow_are_damage(folder: Path, command: Command) -> None:
+    rewrite(folder, "flows", constant("start_ps", 2**63 - 1, pa.int64()))
+    done = command("compare", folder, "--scheme", "HPCC", "--with", "DCQCN")
+    assert done.returncode == 2
+    assert f"error: {folder} is damaged: Out of Range Error: Overflow in addition" in done.stderr
+
+
+def test_flows_of_one_number_are_damage(folder: Path, results: Path, command: Command) -> None:
+    rewrite(folder, "flows", constant("flow", 3, pa.uint32()))
+    for sides in ((folder, results), (results, folder)):
+        done = command("compare", *sides, "--scheme", "HPCC")
+        assert done.returncode == 2
+        assert f"{folder}/flows.parquet is damaged: flow 3 occurs twice under a scheme; run" in done.stderr
+
+
+def test_tables_without_the_flows_of_others(tmp_path: Path, command: Command) -> None:
+    file = write(tmp_path, SAMPLED)
+    assert command("run", file, "-o", "R").returncode == 0
+    # Flow 7 of `rates` is not in `flows`, which then is empty.
+    for change in (constant("flow", 7, pa.uint32()), lambda found: found.slice(0, 0)):
+        rewrite(tmp_path / "R", "flows", change)
+        done = command("report", "R", "-o", "page.html", "--overwrite")
+        assert done.returncode == 0, done.stderr
 
 
 def test_the_types_are_those_of_the_tables(results: Path) -> None:

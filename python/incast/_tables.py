@@ -178,6 +178,11 @@ class _Checked:
                 yield f"bool_or(not isfinite({name}))", f"column {column.name} has a value that is not a finite number"
             if column.kind in ("i64", "f64"):
                 yield f"min({name}) < 0", f"column {column.name} has a value below 0"
+        if self.table == "flows" and {"start_ps", "fct_ps"} <= self.types.keys():
+            yield (
+                "bool_or(fct_ps is not null and start_ps is null)",
+                "column start_ps must have a value in completed flows",
+            )
         if self.table == "flows" and {"status", "backlogged"} <= self.types.keys():
             for name, condition in OF_COMPLETED.items():
                 if name in self.types:

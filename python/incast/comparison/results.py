@@ -51,6 +51,7 @@ def read(connection: duckdb.DuckDBPyConnection, reference: Results, scheme: str)
             """,
             {"file": utf8(file), "scheme": scheme},
         )
+    match.unique(connection, "reference", "line", reference)
 
 
 def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme: str) -> None:
@@ -65,6 +66,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
             """,
             {"file": utf8(file), "scheme": scheme},
         )
+    match.unique(connection, "results", "flow", results)
 
 
 def pair(connection: duckdb.DuckDBPyConnection) -> None:
