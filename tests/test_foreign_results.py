@@ -16,7 +16,7 @@ import pytest
 
 import incast
 from conftest import SMALL, Command, write
-from incast import declared
+from incast import _echo, declared
 from incast._tables import ARROW_TYPES, TYPES
 
 READERS = (
@@ -91,6 +91,10 @@ CASES = {
     "missing labels": (
         constant("label", None, pa.dictionary(pa.int32(), pa.string())),
         "column label has missing values",
+    ),
+    "long labels": (
+        constant("label", "x" * 1_000_000, pa.dictionary(pa.int32(), pa.string())),
+        "column label has a name of over 2,000 B",
     ),
     "other scheme": (
         constant("scheme", "other\x1b", pa.dictionary(pa.int32(), pa.string())),
@@ -178,6 +182,16 @@ def test_a_manifest_has_a_scheme(folder: Path, command: Command) -> None:
         done = command(reader, folder, *options)
         assert done.returncode == 2
         assert f"{folder}/manifest.json is damaged: it has no scheme; run the scenario again" in done.stderr
+
+
+def test_json_of_a_table_has_no_control_character(folder: Path, command: Command) -> None:
+    label = 'a\u202e\x1b\\\xad"b'
+    rewrite(folder, "flows", constant("label", label, pa.dictionary(pa.int32(), pa.string())))
+    done = command("results", folder, "--table", "flows", "--format", "json")
+    assert {row["label"] for row in json.loads(done.stdout)} == {label}
+    assert not _echo.OF_A_LINE.search(done.stdout)
+    done = command("results", folder, "--table", "flows")
+    assert r"a\u202e\u001b" in done.stdout
 
 
 def test_numbers_that_overflow_are_damage(folder: Path, command: Command) -> None:

@@ -42,6 +42,8 @@ ARROW_TYPES = {
     "f64": "Float64",
 }
 """Arrow's type of each, which the core reads."""
+MOST_NAME = 2_000
+"""Bytes of the longest name in a table (our choice: names in scenarios have at most 200 characters, a port has two)."""
 OF_COMPLETED = {
     "finish_ps": "status = 'completed'",
     "fct_ps": "status = 'completed'",
@@ -174,6 +176,8 @@ class _Checked:
             name = quoted(column.name)
             if not column.nullable and column.name in optional:
                 yield f"bool_or({name} is null)", f"column {column.name} has missing values"
+            if column.kind == "name":
+                yield f"max(strlen({name})) > {MOST_NAME}", f"column {column.name} has a name of over {MOST_NAME:,} B"
             if column.kind == "f64":
                 yield f"bool_or(not isfinite({name}))", f"column {column.name} has a value that is not a finite number"
             if column.kind in ("i64", "f64"):

@@ -251,7 +251,10 @@ def show(
     """
     if directory is None and not _input.exists(Path(study) / results.MANIFEST):
         chosen = incast.load_study(study)
-        codes.say(json.dumps(tree(chosen), indent=2) if format == "json" else "\n".join(description(chosen)))
+        if format == "json":
+            print(json.dumps(tree(chosen), indent=2))
+        else:
+            codes.say("\n".join(description(chosen)))
         return
     where, name = (study, None) if directory is None else (directory, folder.name(folder.find(study)))
     if results.of_study(Path(where), name)["scale"] == MAP:

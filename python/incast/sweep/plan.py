@@ -17,6 +17,7 @@ from typing import Any
 
 from incast import _core, _input
 from incast._document import Document, join
+from incast._echo import word
 from incast._file_kind import expected
 from incast.errors import IncastError, ScenarioError, translated
 from incast.sweep.columns import taken
@@ -391,7 +392,9 @@ class _Reader:
             self.load(scenario, texts[:common], check=check)
         except ScenarioError:
             raise failure from None
-        values = ", ".join(f"{name} = {toml(choice.shown)}" for name, choice in zip(self.names, cell, strict=True))
+        values = ", ".join(
+            f"{word(name)} = {word(toml(choice.shown))}" for name, choice in zip(self.names, cell, strict=True)
+        )
         margin = (MARGIN.findall(str(failure)) or [" "])[-1]
         raise ScenarioError(f"{failure}\n{margin}= in the run with {values}", failure.diagnostics)
 
