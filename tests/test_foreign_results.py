@@ -88,6 +88,7 @@ CASES = {
         constant("slowdown_hpcc", float("nan"), pa.float64()),
         "column slowdown_hpcc has a value that is not a finite number",
     ),
+    "huge": (constant("slowdown_hpcc", 1e308, pa.float64()), "column slowdown_hpcc has a value above 1e+19"),
     "missing labels": (
         constant("label", None, pa.dictionary(pa.int32(), pa.string())),
         "column label has missing values",

@@ -44,6 +44,8 @@ ARROW_TYPES = {
 """Arrow's type of each, which the core reads."""
 MOST_NAME = 2_000
 """Bytes of the longest name in a table (our choice: names in scenarios have at most 200 characters, a port has two)."""
+MOST_RATIO = 1e19
+"""Largest slowdown: that of a time of 64 bits over 1 ps."""
 OF_COMPLETED = {
     "finish_ps": "status = 'completed'",
     "fct_ps": "status = 'completed'",
@@ -180,6 +182,7 @@ class _Checked:
                 yield f"max(strlen({name})) > {MOST_NAME}", f"column {column.name} has a name of over {MOST_NAME:,} B"
             if column.kind == "f64":
                 yield f"bool_or(not isfinite({name}))", f"column {column.name} has a value that is not a finite number"
+                yield f"max({name}) > {MOST_RATIO}", f"column {column.name} has a value above {MOST_RATIO:g}"
             if column.kind in ("i64", "f64"):
                 yield f"min({name}) < 0", f"column {column.name} has a value below 0"
         if self.table == "flows" and {"start_ps", "fct_ps"} <= self.types.keys():
