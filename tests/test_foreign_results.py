@@ -18,6 +18,7 @@ import incast
 from conftest import SMALL, Command, write
 from incast import _echo, declared
 from incast._tables import ARROW_TYPES, TYPES
+from incast.results import MOST_FLOWS
 
 READERS = (
     ("results",),
@@ -218,6 +219,17 @@ def test_tables_without_the_flows_of_others(tmp_path: Path, command: Command) ->
         rewrite(tmp_path / "R", "flows", change)
         done = command("report", "R", "-o", "page.html", "--overwrite")
         assert done.returncode == 0, done.stderr
+
+
+def test_a_small_file_has_no_more_flows_than_runs_can_have(folder: Path, command: Command) -> None:
+    # Two schemes; a value per flow compresses to almost nothing.
+    rewrite(folder, "flows", lambda _: pa.table({"flow": pa.repeat(True, 2 * MOST_FLOWS + 1)}))
+    assert (folder / "flows.parquet").stat().st_size < 10_000_000
+    for reader, *options in READERS:
+        done = command(reader, folder, *options)
+        assert done.returncode == 2
+        why = "it has 67,108,863 rows, but a scheme at most 33,554,431 flows; run the scenario again"
+        assert f"{folder}/flows.parquet is damaged: {why}" in done.stderr
 
 
 def test_the_types_are_those_of_the_tables(results: Path) -> None:
