@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 import socket
+import time
 from pathlib import Path
 
 import duckdb
 import pytest
 
 import incast
-from conftest import ROOT, SMALL, Command, write
+from conftest import ROOT, SMALL, Command, Start, processor_s, stop, wait_until, write
 from incast import _database
 from incast.errors import ResultsError, ScenarioError
 
@@ -112,6 +114,44 @@ def test_a_table_of_a_study_opens_nothing(study: Path) -> None:
     with pytest.raises(ScenarioError, match=OPENS_NOTHING) as failure:
         incast.load_study(study)
     assert failure.value.field == "figure[1].table[0].sql"
+
+
+ENDLESS = "with recursive t(a) as (select 1 union all select a + 1 from t) select count(*) as value from t"
+
+
+def judged(study: Path, command: Command, sql: str) -> None:
+    """Results of a study, whose SQL is then another."""
+    assert command("study", "run", study, "--scale", "smoke", "-o", "out", "-q").returncode == 0
+    attack(study, sql)
+
+
+def test_ctrl_c_ends_endless_sql(study: Path, command: Command, start: Start) -> None:
+    judged(study, command, ENDLESS)
+    process = start("study", "judge", study, "out")
+    # Reading of the study takes less.
+    wait_until(lambda: processor_s(process.pid) > 4)
+    before = time.monotonic()
+    assert stop(process, signal.SIGINT) == (130, "error: interrupted; nothing was written\n")
+    assert time.monotonic() - before < 10, "without the interruption, PATIENCE"
+
+
+def test_sql_has_a_limit_of_time(study: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged(study, command, ENDLESS)
+    monkeypatch.setattr(_database, "QUERY_S", 0.6)
+    with pytest.raises(ScenarioError, match=r"metric `hosts`: the SQL takes longer than 0\.01 minutes") as failure:
+        incast.load_study(study).judge(study.parent / "out")
+    assert (failure.value.file, failure.value.line) == (str(study / "claims.toml"), LINE)
+
+
+def test_sql_has_a_limit_of_rows(study: Path, command: Command) -> None:
+    judged(study, command, "select range as value from range(1000001)")
+    with pytest.raises(ScenarioError, match="metric `hosts`: the SQL gives more than 1,000,000 rows"):
+        incast.load_study(study).judge(study.parent / "out")
+
+
+def test_nested_sql_is_a_query(study: Path) -> None:
+    attack(study, f"select {'1 + (' * 200}1{')' * 200} as value")
+    assert incast.load_study(study).metrics
 
 
 @pytest.fixture(scope="module")

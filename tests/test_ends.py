@@ -70,6 +70,16 @@ ENDS = [
 ]
 
 
+def test_a_query_ends_by_the_signal_that_interrupted_it(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ends, "_received", [])
+    with pytest.raises(ends.EndedError):
+        ends._raise(signal.SIGTERM, None)
+    assert ends.code_of(RuntimeError("Query interrupted")) == 143
+    assert capfd.readouterr().err == "error: interrupted; nothing was written\n"
+
+
 @pytest.mark.parametrize(
     ("error", "code", "says"), ENDS, ids=[f"{type(error).__name__}-{n}" for n, (error, *_) in enumerate(ENDS)]
 )

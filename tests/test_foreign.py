@@ -8,16 +8,22 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, environment, write
-from incast import _echo, _input
+from incast import _echo, _input, integrity
+from incast.analysis.dataset import open_analysis
+from incast.cli import codes
 from incast.comparison import reference
+from incast.memory.recording import open_recording
 from incast.sonic.document import JsonFile
 from incast.study import explaining
+from incast.study.mapped import open_map
+from incast.study.results import FORMAT, KEYS, SINCE_3, of_study, open_study
 from incast.sweep.folder import read_index
 
 REST = '[scheme.A]\ncontrol = "hpcc"\n[[workload]]\n'
@@ -158,6 +164,32 @@ def test_a_pipe_in_a_folder_is_no_missing_file(
     assert "it is a named pipe" in done.stderr
 
 
+@pytest.mark.parametrize("depth", [_input.DEEPEST + 2, 100_000])
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("manifest.json", integrity.other_version),
+        ("sweep.json", read_index),
+        ("study.json", lambda folder: of_study(folder, None)),
+        ("claims.json", open_study),
+        ("map.json", open_map),
+        ("analysis.json", open_analysis),
+        ("summary.json", open_recording),
+    ],
+)
+def test_nested_json_is_a_damaged_file(name: str, read: Callable[[Path], object], depth: int, tmp_path: Path) -> None:
+    about = dict.fromkeys((*KEYS, *SINCE_3), "") | {"format": FORMAT, "scale": "map" if name == "map.json" else "paper"}
+    (tmp_path / "study.json").write_text(json.dumps(about))
+    (tmp_path / "trace.parquet").touch()
+    for text in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
+        (tmp_path / name).write_text(text)
+        if name == "manifest.json":
+            assert read(tmp_path) is None
+            continue
+        with pytest.raises(incast.IncastError, match=f"{name}.*more than 32 objects and arrays in each other"):
+            read(tmp_path)
+
+
 def test_a_pipe_among_the_tables_of_a_sweep_is_damage(tmp_path: Path, command: Command) -> None:
     write(tmp_path, SMALL)
     assert command("sweep", write(tmp_path, 'scenario = "scenario.toml"\n', "sweep.toml"), "-o", "out").returncode == 0
@@ -260,6 +292,32 @@ def test_words_for_a_shell() -> None:
         assert done.stdout.decode() == name
 
 
+def test_long_lines_and_messages_are_cut() -> None:
+    assert _echo.lines("a\x1b\n\tb") == "a\\u001b\n\tb"
+    text = "\n".join(["x" * 5_000, *"y" * 1_999])
+    first = f"{'x' * 4_000}… (5000 characters)"
+    assert _echo.lines(text).split("\n") == [first, *"y" * 1_999]
+    assert _echo.first_lines(text).split("\n") == [first, *"y" * 999, "… (1,000 more lines)"]
+
+
+def test_data_are_unchanged_unless_they_go_to_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes.write_data("a\x1b\n")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    codes.write_data("a\x1b\n")
+    assert capsys.readouterr().out == "a\x1b\na\\u001b\n"
+
+
+def test_the_run_of_an_error_is_short(tmp_path: Path, command: Command) -> None:
+    write(tmp_path, SMALL)
+    axis = f'[[vary]]\npath = "{"x" * 100_000}"\nvalues = [1]\n'
+    done = command("sweep", write(tmp_path, f'scenario = "scenario.toml"\n{axis}', "sweep.toml"), "--plan")
+    assert done.returncode == 2
+    assert "= in the run with xxx" in done.stderr
+    assert len(done.stderr) < 1_000
+
+
 def test_excerpts_show_the_place() -> None:
     line = "a" * 500 + "\x1bbad" + "z" * 500
     shown, indent, marks = _echo.excerpt(line, 502, 3)
@@ -269,7 +327,9 @@ def test_excerpts_show_the_place() -> None:
     assert _echo.excerpt("", 1, 1) == ("", "", 1)
 
 
-@pytest.mark.parametrize("c", ["\x00", "\t", "\n", "\x7f", "\x85", "\u061c", "\u200e", "\u2028", "\u202a", "\u2069"])
+@pytest.mark.parametrize(
+    "c", ["\x00", "\t", "\n", "\x7f", "\x85", "\xad", "\u061c", "\u200b", "\u2028", "\u202a", "\ufeff"]
+)
 def test_the_core_and_python_refuse_the_same_characters(tmp_path: Path, c: str) -> None:
     assert _echo.CONTROL.fullmatch(c)
     with pytest.raises(incast.ScenarioError, match=rf"U\+{ord(c):04X}"):

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import incast
-from conftest import Command
-from incast import declared
+from conftest import SMALL, Command, write
+from incast import _echo, declared
 from incast._tables import ARROW_TYPES, TYPES
+from incast.results import MOST_FLOWS
 
 READERS = (
     ("results",),
@@ -26,6 +27,16 @@ READERS = (
     ("compare", "--scheme", "HPCC", "--with", "DCQCN"),
 )
 """Commands that read tables; the folder is their first argument."""
+
+SAMPLED = f"""{SMALL}
+[[workload]]
+label = "job"
+[workload.ring_all_reduce]
+size = "8kB"
+
+[measure]
+sample_every = "1us"
+"""
 
 
 @pytest.fixture
@@ -40,7 +51,8 @@ def rewrite(folder: Path, table: str, change: Callable[[pa.Table], pa.Table]) ->
     pq.write_table(change(pq.read_table(file)), file)
     manifest = json.loads((folder / "manifest.json").read_text())
     content = file.read_bytes()
-    manifest["tables"][table] |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    about = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    manifest["tables"][table] |= about | {"rows": pq.read_metadata(file).num_rows}
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -68,14 +80,23 @@ CASES = {
         constant("fct_ps", None, pa.int64()),
         "column fct_ps must have a value in completed flows, and in no others",
     ),
+    "missing starts": (
+        constant("start_ps", None, pa.int64()),
+        "column start_ps must have a value in completed flows",
+    ),
     "negative": (constant("fct_ps", -5, pa.int64()), "column fct_ps has a value below 0"),
     "infinite": (
         constant("slowdown_hpcc", float("nan"), pa.float64()),
         "column slowdown_hpcc has a value that is not a finite number",
     ),
+    "huge": (constant("slowdown_hpcc", 1e308, pa.float64()), "column slowdown_hpcc has a value above 1e+19"),
     "missing labels": (
         constant("label", None, pa.dictionary(pa.int32(), pa.string())),
         "column label has missing values",
+    ),
+    "long labels": (
+        constant("label", "x" * 1_000_000, pa.dictionary(pa.int32(), pa.string())),
+        "column label has a name of over 2,000 B",
     ),
     "other scheme": (
         constant("scheme", "other\x1b", pa.dictionary(pa.int32(), pa.string())),
@@ -163,6 +184,52 @@ def test_a_manifest_has_a_scheme(folder: Path, command: Command) -> None:
         done = command(reader, folder, *options)
         assert done.returncode == 2
         assert f"{folder}/manifest.json is damaged: it has no scheme; run the scenario again" in done.stderr
+
+
+def test_json_of_a_table_has_no_control_character(folder: Path, command: Command) -> None:
+    label = 'a\u202e\x1b\\\xad"b'
+    rewrite(folder, "flows", constant("label", label, pa.dictionary(pa.int32(), pa.string())))
+    done = command("results", folder, "--table", "flows", "--format", "json")
+    assert {row["label"] for row in json.loads(done.stdout)} == {label}
+    assert not _echo.OF_A_LINE.search(done.stdout)
+    done = command("results", folder, "--table", "flows")
+    assert r"a\u202e\u001b" in done.stdout
+
+
+def test_numbers_that_overflow_are_damage(folder: Path, command: Command) -> None:
+    rewrite(folder, "flows", constant("start_ps", 2**63 - 1, pa.int64()))
+    done = command("compare", folder, "--scheme", "HPCC", "--with", "DCQCN")
+    assert done.returncode == 2
+    assert f"error: {folder} is damaged: Out of Range Error: Overflow in addition" in done.stderr
+
+
+def test_flows_of_one_number_are_damage(folder: Path, results: Path, command: Command) -> None:
+    rewrite(folder, "flows", constant("flow", 3, pa.uint32()))
+    for sides in ((folder, results), (results, folder)):
+        done = command("compare", *sides, "--scheme", "HPCC")
+        assert done.returncode == 2
+        assert f"{folder}/flows.parquet is damaged: flow 3 occurs twice under a scheme; run" in done.stderr
+
+
+def test_tables_without_the_flows_of_others(tmp_path: Path, command: Command) -> None:
+    file = write(tmp_path, SAMPLED)
+    assert command("run", file, "-o", "R").returncode == 0
+    # Flow 7 of `rates` is not in `flows`, which then is empty.
+    for change in (constant("flow", 7, pa.uint32()), lambda found: found.slice(0, 0)):
+        rewrite(tmp_path / "R", "flows", change)
+        done = command("report", "R", "-o", "page.html", "--overwrite")
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_small_file_has_no_more_flows_than_runs_can_have(folder: Path, command: Command) -> None:
+    # Two schemes; a value per flow compresses to almost nothing.
+    rewrite(folder, "flows", lambda _: pa.table({"flow": pa.repeat(True, 2 * MOST_FLOWS + 1)}))
+    assert (folder / "flows.parquet").stat().st_size < 10_000_000
+    for reader, *options in READERS:
+        done = command(reader, folder, *options)
+        assert done.returncode == 2
+        why = "it has 67,108,863 rows, but a scheme at most 33,554,431 flows; run the scenario again"
+        assert f"{folder}/flows.parquet is damaged: {why}" in done.stderr
 
 
 def test_the_types_are_those_of_the_tables(results: Path) -> None:

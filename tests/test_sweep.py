@@ -385,7 +385,7 @@ BAD = {
         # Four axes of 100 values. The first three have exactly the most combinations.
         "".join(axis(f'path = "workload[{at}].x"\nname = "n{at}"\nvalues = {[*range(100)]}') for at in range(4)),
         "[[vary]]",
-        ("the axes have 100,000,000 combinations of values", "= allowed: at most 1,000,000"),
+        ("the axes have 100,000,000 combinations of values", "= allowed: at most 100,000"),
     ),
 }
 NO_SCENARIO = {"no file": "gone.toml", "a device": "/dev/zero"}

@@ -9,15 +9,21 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from incast.errors import ResultsError
 
 if TYPE_CHECKING:
     import duckdb
 
+T = TypeVar("T")
+QUERY_S = 600.0
+"""Most seconds of a query of other people (our choice: those of our studies take seconds)."""
+AGAIN_S = 0.1
+"""Seconds until a query that has not ended is interrupted again."""
 Config = dict[str, str | bool | int | float | list[str]]
 CLOSED: Config = {
     "autoinstall_known_extensions": False,
@@ -77,6 +83,48 @@ def connect(
         connection.close()
         raise
     return connection
+
+
+class TooLongError(Exception):
+    """A query took longer than `QUERY_S`."""
+
+    def __str__(self) -> str:
+        return f"takes longer than {QUERY_S / 60:g} minutes"
+
+
+def limited(connection: duckdb.DuckDBPyConnection, query: Callable[[], T]) -> T:
+    """The result of a query of other people, which a signal such as Ctrl-C ends, and the limit of time.
+
+    DuckDB itself notices signals between its tasks only, and one task of a recursive query can last forever.
+
+    Raises:
+        TooLongError: The query took longer than `QUERY_S`.
+
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(query())
+        except BaseException as error:
+            errors.append(error)
+        ended.set()
+
+    # Not `Thread.join`: if a signal interrupts it, Python 3.11 takes the thread for ended.
+    ended = threading.Event()
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        if not ended.wait(QUERY_S):
+            raise TooLongError
+    finally:
+        # A query that is about to begin does not notice the first interruption.
+        while not ended.is_set():
+            connection.interrupt()
+            ended.wait(AGAIN_S)
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 class NameNotUtf8Error(ResultsError):

@@ -12,9 +12,13 @@ SHOWN = 120
 """Characters of a foreign word or line that messages show (our choice: about the width of a terminal)."""
 MOST_MESSAGE = 2_000
 """Characters of a whole message; longer ones are cut (our choice: lists of valid names fit)."""
-CONTROLS = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+MOST_LINE = 4_000
+"""Characters of a line of text; longer ones are cut (our choice: rows of tables fit)."""
+MOST_LINES = 1_000
+"""Lines of a message; more are left out (our choice)."""
+CONTROLS = "\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
 """Characters that a terminal obeys or a reader does not see, for a class of a regular expression: C0, DEL, C1,
-separators of lines and paragraphs, and controls of the writing direction."""
+separators of lines and paragraphs, invisible characters, and controls of the writing direction."""
 CONTROL = re.compile(f"[{CONTROLS}]")
 OF_A_LINE = re.compile(f"(?![\\n\\t])[{CONTROLS}]")
 WORDS = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -31,7 +35,20 @@ def visible(text: str) -> str:
 
 
 def lines(text: str) -> str:
-    """The text with all control characters but line breaks and tabs written as in TOML."""
+    """The text with all control characters but line breaks and tabs written as in TOML, and long lines cut."""
+    return "\n".join(_shortened(line, MOST_LINE) for line in data(text).split("\n"))
+
+
+def first_lines(text: str) -> str:
+    """As `lines`, at most `MOST_LINES` of them."""
+    shown = text.split("\n", MOST_LINES)
+    if len(shown) > MOST_LINES:
+        shown[-1] = f"… ({shown[-1].count(chr(10)) + 1:,} more lines)"
+    return lines("\n".join(shown))
+
+
+def data(text: str) -> str:
+    r"""Text, such as JSON or CSV, with control characters of its values as `\u202e`: the same value in JSON."""
     return OF_A_LINE.sub(_written, text)
 
 

@@ -5,12 +5,14 @@ The same rules as `incast_model::input`, which reads the files of the core.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from io import BufferedReader
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 from incast import _core
 from incast._echo import visible
@@ -20,6 +22,8 @@ DOCUMENT: int = _core.DOCUMENT
 """Bytes of the largest document, such as a scenario, an index or explanations."""
 LARGE: int = _core.LARGE
 """Bytes of the largest file of another program, such as a trace."""
+DEEPEST = 32
+"""Nested objects and arrays of a JSON file (our choice; claims.json has 9, CONFIG_DB has 3)."""
 PIECE = 1 << 20
 """Bytes of one read."""
 KINDS = (
@@ -91,6 +95,33 @@ def read_text(path: str | PathLike[str], refused: Refused, most: int = DOCUMENT)
         line, column = before.count(b"\n") + 1, len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
         what = f"not UTF-8 text: byte 0x{content[error.start]:02x}"
         raise refused(f"{_shown(path)}:{line}:{column}: {what}") from None
+
+
+def read_json(path: str | PathLike[str], refused: Refused, most: int = DOCUMENT) -> Any:
+    """The value in a JSON file; raises like `read_text`.
+
+    Raises:
+        ValueError: The text is not JSON, or has more than `DEEPEST` objects and arrays in each other.
+
+    """
+    too_deep = f"more than {DEEPEST} objects and arrays in each other"
+    try:
+        value = json.loads(read_text(path, refused, most))
+    except RecursionError:
+        raise ValueError(too_deep) from None
+    # Other functions than the parser are recursive too, and have less of the stack left.
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [each for one in level for each in _values(one)]
+        if not level:
+            return value
+    raise ValueError(too_deep)
+
+
+def _values(value: Any) -> Iterable[Any]:
+    """The values in an object or an array that have values themselves."""
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (each for each in values if isinstance(each, dict | list))
 
 
 def check(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> None:

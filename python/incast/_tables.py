@@ -42,6 +42,10 @@ ARROW_TYPES = {
     "f64": "Float64",
 }
 """Arrow's type of each, which the core reads."""
+MOST_NAME = 2_000
+"""Bytes of the longest name in a table (our choice: names in scenarios have at most 200 characters, a port has two)."""
+MOST_RATIO = 1e19
+"""Largest slowdown: that of a time of 64 bits over 1 ps."""
 OF_COMPLETED = {
     "finish_ps": "status = 'completed'",
     "fct_ps": "status = 'completed'",
@@ -174,10 +178,18 @@ class _Checked:
             name = quoted(column.name)
             if not column.nullable and column.name in optional:
                 yield f"bool_or({name} is null)", f"column {column.name} has missing values"
+            if column.kind == "name":
+                yield f"max(strlen({name})) > {MOST_NAME}", f"column {column.name} has a name of over {MOST_NAME:,} B"
             if column.kind == "f64":
                 yield f"bool_or(not isfinite({name}))", f"column {column.name} has a value that is not a finite number"
+                yield f"max({name}) > {MOST_RATIO}", f"column {column.name} has a value above {MOST_RATIO:g}"
             if column.kind in ("i64", "f64"):
                 yield f"min({name}) < 0", f"column {column.name} has a value below 0"
+        if self.table == "flows" and {"start_ps", "fct_ps"} <= self.types.keys():
+            yield (
+                "bool_or(fct_ps is not null and start_ps is null)",
+                "column start_ps must have a value in completed flows",
+            )
         if self.table == "flows" and {"status", "backlogged"} <= self.types.keys():
             for name, condition in OF_COMPLETED.items():
                 if name in self.types:

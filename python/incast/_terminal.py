@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from incast._echo import lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +36,10 @@ def console(*, stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             """Pass the error on: Rich would end the process with code 1."""
             raise
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            """Print texts without control characters from files; Rich makes its own later."""
+            super().print(*(lines(each) if isinstance(each, str) else each for each in objects), **options)
 
     found = Plain(stderr=stderr)
     # Rich follows the size of a window only while no width is set.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -159,7 +158,7 @@ def without(what: str, file: Path) -> ResultsError:
 def other_version(folder: Path) -> str | None:
     """Sentence that names the version that wrote results, if it is another one than this and known."""
     try:
-        manifest = json.loads(_input.read_text(folder / "manifest.json", ResultsError))
+        manifest = _input.read_json(folder / "manifest.json", ResultsError)
         wrote, build = str(manifest["incast"]), str(manifest["build"])
     except (OSError, ResultsError, ValueError, KeyError, TypeError):
         return None

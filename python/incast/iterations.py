@@ -55,7 +55,8 @@ def iterations(results: Results, by: By = "iteration") -> Table:
 
 def _summary(scheme: str, label: str, rows: list[dict[str, Any]]) -> tuple[Any, ...]:
     times = [row["communication_ps"] for row in rows]
-    bandwidth = sum(row["bus_bps"] * row["communication_ps"] for row in rows) / sum(times)
+    # Damaged results can have iterations without communication.
+    bandwidth = sum(row["bus_bps"] * row["communication_ps"] for row in rows) / max(1, sum(times))
     return scheme, label, len(rows), sum(times) / len(times), min(times), max(times), bandwidth
 
 

@@ -398,7 +398,9 @@ def _pauses(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any
     for axes, (scheme, mine) in zip(_column(figure, len(panels)), panels, strict=True):
         for link, bars in by(mine, "link"):
             spans = [(row["start_ps"], row["end_ps"] - row["start_ps"]) for row in bars]
-            shares = [0.25 + 0.75 * row["paused_ps"] / max(1, row["end_ps"] - row["start_ps"]) for row in bars]
+            # Damaged results can have pauses that overlap.
+            parts = [min(1.0, row["paused_ps"] / max(1, row["end_ps"] - row["start_ps"])) for row in bars]
+            shares = [0.25 + 0.75 * part for part in parts]
             axes.broken_barh(spans, (links.index(link) - 0.35, 0.7), color=styles[scheme]["color"], alpha=shares,
                              linewidth=0)  # fmt: skip
         axes.set_yticks(range(len(links)), links, fontsize=LEAST)

@@ -29,6 +29,8 @@ ALL = "all"
 """Stands for the flows of all labels together, where a label is meant."""
 IDEALS = ("hpcc", "exact")
 """Kinds of ideal completion times."""
+MOST_FLOWS = (1 << 25) - 1
+"""Most flows of a run (`incast_model::flow::MAX_FLOWS`). A file of few MB can have many more rows."""
 METHODS = ("iterations", "throughput")
 """Tables that have a method of their name instead of an attribute."""
 
@@ -267,6 +269,10 @@ def open_results(path: str | PathLike[str]) -> Results:
         raise
     if not results.manifest["schemes"]:
         raise damaged(f"{results.path / 'manifest.json'} is damaged: it has no scheme", results.path)
+    rows = int(results.manifest["tables"].get("flows", {}).get("rows", 0))
+    if rows > MOST_FLOWS * len(results.manifest["schemes"]):
+        why = f"it has {rows:,} rows, but a scheme at most {MOST_FLOWS:,} flows"
+        raise damaged(f"{results.path / 'flows.parquet'} is damaged: {why}", results.path)
     return results
 
 

@@ -110,9 +110,26 @@ def test_segments_that_are_none(columns: tuple[list[float], ...], says: str) -> 
 
 def test_a_replay_has_limits() -> None:
     segments = application.Segments([1.0], [1])
-    for name, value in (("repetitions", 1), ("repetitions", 2.5), ("seed", -1), ("overhead_s", -1.0)):
+    for name, value in (
+        ("repetitions", 1),
+        ("repetitions", 2.5),
+        ("repetitions", 1_000_001),
+        ("seed", -1),
+        ("overhead_s", -1.0),
+    ):
         with pytest.raises(incast.ApplicationError, match=name):
             application.replay(segments, ALWAYS, **{name: value})  # type: ignore[arg-type]
+
+
+def test_a_replay_reports_its_progress() -> None:
+    reported: list[tuple[str, int, int]] = []
+    segments = application.Segments([1.0], [1])
+    application.trace_slowdown(ALWAYS, segments, repetitions=4, progress=lambda *said: reported.append(said))
+    assert reported == [("replays", done, 4) for done in range(4)]
+    reported.clear()
+    application.trace_slowdown(ALWAYS, segments, repetitions=2_500, progress=lambda *said: reported.append(said))
+    # Every third of 2,500: at most 1,000 reports.
+    assert reported == [("replays", done, 2_500) for done in range(0, 2_500, 3)]
 
 
 COMPUTE = "thread,fetches,compute_us,stage\na,1,100,map\na,4,50.5,reduce\n\nb,0,25,map\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,7 +90,7 @@ class Analysis:
     def _rows(self, cell: CellState) -> list[dict[str, Any]]:
         file = self.path / RUNS / cell.key / "rows.json"
         try:
-            rows = json.loads(_input.read_text(file, ResultsError, _input.LARGE))
+            rows = _input.read_json(file, ResultsError, _input.LARGE)
             if not all(row.keys() >= self.types.keys() - cell.columns.keys() for row in rows):
                 raise ValueError("a row lacks a column")
         except (OSError, ValueError, TypeError, AttributeError) as error:
@@ -116,7 +115,7 @@ def open_analysis(path: Path) -> Analysis:
     """Open the folder of an analysis."""
     file = path / INDEX
     try:
-        index = json.loads(_input.read_text(file, ResultsError))
+        index = _input.read_json(file, ResultsError)
     except (OSError, ValueError) as error:
         raise ResultsError(f"{file}: no index of an analysis: {error}") from None
     if not isinstance(index, dict) or index.get("format") != FORMAT:

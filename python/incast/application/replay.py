@@ -13,6 +13,7 @@ mean for one thread; the tail of latencies matters if threads wait for each othe
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 MOST_FETCHES = 10**9
 """Most fetches issued together (our choice; more is probably a mistake of units)."""
+MOST_REPETITIONS = 1_000_000
+"""Most replays (our choice; the error of the mean is then a hundredth of that of 100 replays)."""
+UPDATES = 1_000
+"""Most calls of `progress`."""
 SEED = 1
 """Default seed."""
 REPETITIONS = 100
@@ -146,7 +151,13 @@ class Replay:
 
 
 def replay(
-    segments: Segments, latencies: Latencies, *, overhead_s: float = 0.0, seed: int = SEED, repetitions: int = 100
+    segments: Segments,
+    latencies: Latencies,
+    *,
+    overhead_s: float = 0.0,
+    seed: int = SEED,
+    repetitions: int = REPETITIONS,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Replay:
     """Replay a job, with the latency of each fetch drawn from the sample (extra `incast[application]`).
 
@@ -155,7 +166,8 @@ def replay(
         latencies: Latencies of fetches.
         overhead_s: Software overhead of each access, in seconds, 0 or more.
         seed: Seed of the draws, 0 or more. The same seed and version of numpy give the same figures.
-        repetitions: Number of replays, 2 or more.
+        repetitions: Number of replays, 2 to 1,000,000.
+        progress: Called with the number of finished replays and that of all, up to 1,000 times.
 
     Raises:
         ApplicationError: A parameter is out of range.
@@ -164,12 +176,17 @@ def replay(
     numpy = needed("numpy", NUMPY_FOR)
     overhead_s = wrong.overhead(overhead_s)
     seed = wrong.whole("seed", seed, "a whole number, 0 or more", 0)
-    repetitions = wrong.whole("repetitions", repetitions, "a whole number, 2 or more", 2)
+    repetitions = wrong.whole(
+        "repetitions", repetitions, f"a whole number, 2 to {MOST_REPETITIONS:,}", 2, MOST_REPETITIONS
+    )
     rng = numpy.random.default_rng(seed)
     waiting = numpy.flatnonzero(segments.fetches)
     counts = segments.fetches[waiting]
     times = numpy.empty(repetitions)
+    step = -(-repetitions // UPDATES)
     for repetition in range(repetitions):
+        if progress is not None and repetition % step == 0:
+            progress(repetition, repetitions)
         of_segments = segments.compute_s.copy()
         of_segments[waiting] += overhead_s + latencies.draw_max(rng, counts)
         times[repetition] = segments.job_s(of_segments)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -114,6 +115,7 @@ def trace_slowdown(
     seed: int = SEED,
     repetitions: int = REPETITIONS,
     scheme: str | None = None,
+    progress: Callable[[str, int, int], object] | None = None,
 ) -> list[ApplicationSlowdown]:
     """Slowdown of the job of a page-fault trace under each scheme, by replay (extra `incast[application]`).
 
@@ -122,8 +124,9 @@ def trace_slowdown(
         trace: A file, see `incast.application.trace`, or segments.
         overhead_s: Software overhead of each access, in seconds, 0 or more.
         seed: Seed of the draws, 0 or more; every scheme gets the same random numbers.
-        repetitions: Number of replays, 2 or more.
+        repetitions: Number of replays, 2 to 1,000,000.
         scheme: A scheme. Default: all.
+        progress: Called with a description, the number of finished replays and that of all.
 
     Raises:
         ApplicationError: The trace is not valid, a name is unknown, a parameter is out of range, or no memory flow
@@ -134,7 +137,10 @@ def trace_slowdown(
     segments = trace if isinstance(trace, Segments) else read_trace(trace)
     rows = []
     for name, latencies in _Samples(results, scheme).of(None):
-        found = replay(segments, latencies, overhead_s=overhead_s, seed=seed, repetitions=repetitions)
+        of_scheme = partial(progress, f"replays under {name}" if name else "replays") if progress else None
+        found = replay(
+            segments, latencies, overhead_s=overhead_s, seed=seed, repetitions=repetitions, progress=of_scheme
+        )
         rows.append(
             _row(
                 name,

@@ -36,9 +36,9 @@ def real(field: str, value: object, allowed: str, fits: Callable[[float], bool])
     return float(value)
 
 
-def whole(field: str, value: object, allowed: str, least: int) -> int:
-    """A whole number of at least `least`, or the error for it."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+def whole(field: str, value: object, allowed: str, least: int, most: float = math.inf) -> int:
+    """A whole number from `least` to `most`, or the error for it."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         raise refused(field, value, allowed)
     return int(value)
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from incast._echo import lines
+from incast._echo import data, first_lines, lines
 from incast.cli.signals import SIGNALLED as SIGNALLED
 
 OK = 0
@@ -105,7 +105,7 @@ class UnfinishedError(KeyboardInterrupt):
 def complain(text: str) -> None:
     """Write a message to stderr, headed `error:` unless it has its heading already."""
     headed = text if text.startswith(("error", "warning", "note")) else f"error: {text}"
-    print(lines(headed), file=sys.stderr, flush=True)
+    print(first_lines(headed), file=sys.stderr, flush=True)
 
 
 def warn(texts: Iterable[str]) -> None:
@@ -129,6 +129,11 @@ def complain_grouped(found: Iterable[tuple[str, str]], names: Collection[str]) -
 def tell(text: str) -> None:
     """Write an ordinary line to stderr, where stdout belongs to another program."""
     print(lines(text), file=sys.stderr, flush=True)
+
+
+def write_data(text: str) -> None:
+    """Write CSV, TOML or other data to stdout: unchanged, but without control characters if that is a terminal."""
+    sys.stdout.write(data(text) if sys.stdout.isatty() else text)
 
 
 def say(text: str) -> None:

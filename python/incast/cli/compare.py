@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -107,7 +106,7 @@ def compare(
     found = incast.compare(folder, reference, scheme=scheme, with_scheme=with_, dport=dport, label=label)
     if format == "csv":
         for part in render.as_csv(found, table or "bins"):
-            sys.stdout.write(part)
+            codes.write_data(part)
     elif format == "json":
         print(render.as_json(found, by_flow))
     else:
@@ -120,7 +119,7 @@ def _print_ports(found: PortComparison, written_as: str, table: Table | None, mo
         raise ComparisonError(f"{found.reference} has no table {table}; choose one of {', '.join(found.tables)}")
     _only_csv(table, written_as)
     if written_as == "csv":
-        sys.stdout.write(render_ports.as_csv(found.tables[table or "ports"]))
+        codes.write_data(render_ports.as_csv(found.tables[table or "ports"]))
     elif written_as == "json":
         print(render_ports.as_json(found, most))
     else:

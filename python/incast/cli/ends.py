@@ -48,7 +48,14 @@ class EndedError(KeyboardInterrupt):
     """A signal other than Ctrl-C ended the process; its number is the argument."""
 
 
+_received: list[int] = []
+"""Signals that were handled."""
+OF_DUCKDB = "Query interrupted"
+"""Error of DuckDB in place of an exception of a handler of signals."""
+
+
 def _raise(number: int, _: FrameType | None) -> NoReturn:
+    _received.append(number)
     raise KeyboardInterrupt if number == signal.SIGINT else EndedError(number)
 
 
@@ -134,6 +141,8 @@ def _outcome(error: BaseException) -> tuple[int, str] | None:
     if isinstance(error, KeyboardInterrupt):
         text = str(error) if isinstance(error, codes.UnfinishedError) else NOTHING_WRITTEN
         return codes.SIGNALLED + (error.args[0] if error.args else signal.SIGINT), text
+    if isinstance(error, RuntimeError) and str(error) == OF_DUCKDB and _received:
+        return codes.SIGNALLED + _received[-1], NOTHING_WRITTEN
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else codes.OK, ""
     if isinstance(error, ImportError):

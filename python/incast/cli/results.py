@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 import incast
-from incast import integrity
+from incast import _echo, integrity
 from incast._nearest import hint
 from incast.cli import codes, summary
 from incast.cli.command import command, whole
@@ -80,9 +80,9 @@ def results(
             return
         chosen = _chosen(found, table or "slowdown", label)
     if format == "csv":
-        sys.stdout.write(chosen.to_csv(limit=limit) or "")
+        codes.write_data(chosen.to_csv(limit=limit) or "")
     elif format == "json":
-        sys.stdout.write(chosen.to_json(limit=limit) or "")
+        sys.stdout.write(_echo.data(chosen.to_json(limit=limit) or ""))
     else:
         _print(chosen, ROWS if limit is None else limit)
 
@@ -120,7 +120,7 @@ def _print(table: incast.Table, limit: int) -> None:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else _echo.word(str(value))
 
 
 app = command("results", results, EXAMPLES)

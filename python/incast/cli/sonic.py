@@ -108,7 +108,7 @@ def read(
         refuse_if_there(output, overwrite=overwrite)
     found = imported(config_db, pg_profile_lookup)
     if output is None:
-        codes.say(found.text.rstrip("\n"))
+        codes.write_data(found.text.rstrip("\n") + "\n")
         return
     write_whole(output, found.text.encode(), overwrite=overwrite)
     _list_notes("not taken over", found.notes)

@@ -92,7 +92,7 @@ def list_(*, format: Format = "text") -> None:  # noqa: A002 - the name of the o
         content = {
             name: {"title": one.title, "source": one.source, "scales": one.scale.given()} for name, one in found.items()
         }
-        print(json.dumps(content, indent=2))
+        _print_json(content)
         return
     for name, one in found.items():
         print(name)
@@ -251,17 +251,22 @@ def show(
     """
     if directory is None and not _input.exists(Path(study) / results.MANIFEST):
         chosen = incast.load_study(study)
-        codes.say(json.dumps(tree(chosen), indent=2) if format == "json" else "\n".join(description(chosen)))
+        if format == "json":
+            _print_json(tree(chosen))
+        else:
+            codes.say("\n".join(description(chosen)))
         return
     where, name = (study, None) if directory is None else (directory, folder.name(folder.find(study)))
     if results.of_study(Path(where), name)["scale"] == MAP:
         of_map = open_map(where, name)
-        text = json.dumps(of_map.to_tree(), indent=2) if format == "json" else "\n".join(map_writing.terminal(of_map))
-        codes.say(text)
+        if format == "json":
+            _print_json(of_map.to_tree())
+        else:
+            codes.say("\n".join(map_writing.terminal(of_map)))
         return
     found = open_study(where, name)
     if format == "json":
-        print(json.dumps([claim.to_tree() for claim in found.claims], indent=2))
+        _print_json([claim.to_tree() for claim in found.claims])
         return
     _print(found, figures=figures)
 
@@ -301,6 +306,10 @@ def export(
         written = evaluation.write(found, output, overwrite=overwrite, of_map=mapped)
     for file in written:
         codes.say(str(file))
+
+
+def _print_json(content: Any) -> None:
+    print(json.dumps(content, indent=2))
 
 
 def _print(found: StudyResults, *, figures: bool = False) -> None:

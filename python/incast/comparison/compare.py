@@ -58,14 +58,16 @@ def compare(
         other = results
     if isinstance(other, Results) or Path(other).is_dir():
         other = other if isinstance(other, Results) else open_results(other)
-        return _with_results(results, other, (scheme, with_scheme), dport, label)
+        with match.computing(results.path, other.path):
+            return _with_results(results, other, (scheme, with_scheme), dport, label)
     if label is not None:
         raise ComparisonError(f"{other} is a file and has no label {label}; choose flows by their port (dport)")
     if with_scheme is not None:
         raise ComparisonError(
             f"{other} is a file and has no scheme {with_scheme}; choose only the scheme of the results"
         )
-    return _with_file(results, Path(other), match.chosen(results, scheme), dport, within_ns)
+    with match.computing(results.path, Path(other)):
+        return _with_file(results, Path(other), match.chosen(results, scheme), dport, within_ns)
 
 
 def _with_file(results: Results, file: Path, scheme: str, dport: int | None, within_ns: int) -> Comparison:

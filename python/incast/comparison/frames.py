@@ -56,9 +56,10 @@ def compare_pauses(
         raise ComparisonError(f"{results.path} has no intervals of pauses: run the scenario with measure.pauses = true")
     file = Path(pfc)
     connection = ports.connect(results, scheme, "pauses")
-    _read(connection, file)
-    _read_results(connection, results, scheme)
-    frames = _alone(connection)
+    with match.computing(results.path, file):
+        _read(connection, file)
+        _read_results(connection, results, scheme)
+        frames = _alone(connection)
     totals = match.row(connection, "SELECT count(*) FILTER (side = 'reference'), count(*) FROM frames")
     return PortComparison(
         results.path,

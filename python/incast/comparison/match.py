@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _tables
+from incast import _database, _tables
 from incast._database import utf8
 from incast._nearest import hint
 from incast.errors import ComparisonError, EnvironmentFailure, ResultsError
+from incast.integrity import damaged
 from incast.results import Results
 
 if TYPE_CHECKING:
@@ -50,6 +51,18 @@ def reading(results: Results, table: str) -> Iterator[Path]:
         raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if it is damaged, run the scenario again") from None
 
 
+@contextmanager
+def computing(*paths: Path) -> Iterator[None]:
+    """Report values of two sides that DuckDB cannot compute with, such as times whose sum has more than 64 bits."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.DataError, duckdb.InvalidInputException) as error:
+        names = " or ".join(dict.fromkeys(map(str, paths)))
+        raise ResultsError(f"{names} is damaged: {_database.reason(error)}; run the scenario again") from None
+
+
 def check(connection: duckdb.DuckDBPyConnection, results: Results, table: str) -> None:
     """Raise `ResultsError` for a table with other columns or values than the simulator writes."""
     with reading(results, table):
@@ -85,6 +98,15 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
             """,
             {"file": utf8(file), "scheme": scheme},
         )
+    unique(connection, "results", "flow", results)
+
+
+def unique(connection: duckdb.DuckDBPyConnection, table: str, number: str, results: Results) -> None:
+    """Raise `DamagedError` if two flows have one number: pairs by number would multiply."""
+    query = f"SELECT {number} FROM {table} GROUP BY {number} HAVING count(*) > 1 LIMIT 1"
+    if found := connection.execute(query).fetchone():
+        file = results.path / FLOWS
+        raise damaged(f"{file} is damaged: flow {found[0]} occurs twice under a scheme", results.path)
 
 
 def keep(connection: duckdb.DuckDBPyConnection, dport: int, reference: Path) -> None:

@@ -18,10 +18,13 @@ from incast._quantity import picoseconds
 from incast.comparison import match, ports
 from incast.comparison.reference import located
 from incast.errors import ComparisonError, EnvironmentFailure
+from incast.integrity import damaged
 from incast.results import Results
 
 MOST_BLOCKS = 10_000
 """Most blocks of an exported file (our choice): each has a line for every port."""
+MOST_KB = 10**7
+"""Longest queue in kB that is read: a line has a number for each kB (our choice: five times the largest buffer)."""
 TIME = re.compile(rb"time: (0|[1-9][0-9]{0,14})\n")
 PORT = re.compile(rb"(?:0|[1-9][0-9]{0,8}) [1-9][0-9]{0,8}(?: (?:0|[1-9][0-9]{0,9}))+\n")
 FORMAT = "`time: NANOSECONDS`, then a line `node interface count …` for each port of a switch"
@@ -96,11 +99,14 @@ def lengths(results: Results, scheme: str, when: Sampling, times: Sequence[int])
             SELECT block.time_ps, node, interface, queue_bytes // 1000 AS kb, count(*)
             FROM (SELECT * FROM read_parquet($file) WHERE scheme = $scheme) AS queue
             ASOF JOIN (SELECT unnest($times::BIGINT[]) AS time_ps) AS block ON queue.time_ps <= block.time_ps
-            JOIN ports USING (port)
+            JOIN ports USING (port) WHERE switch
             GROUP BY ALL ORDER BY ALL
             """,
             {"file": utf8(file), "scheme": scheme, "times": list(times)},
         ).fetchall()
+    if rows and (longest := max(kb for _, _, _, kb, _ in rows)) > MOST_KB:
+        why = f"a queue has {longest:,} kB, but a switch at most {MOST_KB:,} kB"
+        raise damaged(f"{file} is damaged: {why}", results.path)
     switches: list[Port] = connection.execute(
         "SELECT node, interface FROM ports WHERE switch ORDER BY node, interface"
     ).fetchall()

@@ -53,6 +53,7 @@ def read(connection: duckdb.DuckDBPyConnection, reference: Results, scheme: str,
             """,
             {"file": utf8(file), "scheme": scheme, "label": None if label == ALL else label},
         )
+    match.unique(connection, "reference", "line", reference)
 
 
 def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme: str, label: str | None) -> None:
@@ -69,6 +70,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
             """,
             {"file": utf8(file), "scheme": scheme, "label": None if label == ALL else label},
         )
+    match.unique(connection, "results", "flow", results)
 
 
 def _check_label(connection: duckdb.DuckDBPyConnection, results: Results, file: Path, label: str | None) -> None:

@@ -41,12 +41,14 @@ def ranking(values: Mapping[str, float]) -> Ranking:
 
 def classes(source: Source) -> list[list[str]]:
     """Schemes grouped by equal flows: the same starts, completion times and acknowledged bytes of every flow."""
-    rows = source.rows(
-        "select scheme, sum(hash(flow, start_ps, finish_ps, acked_bytes))::varchar from flows group by scheme"
+    digests = dict(
+        source.rows(
+            "select scheme, sum(hash(flow, start_ps, finish_ps, acked_bytes))::varchar from flows group by scheme"
+        )
     )
-    groups: dict[str, list[str]] = {}
-    for scheme, digest in source.by_scheme(rows):
-        groups.setdefault(digest, []).append(scheme)
+    groups: dict[str | None, list[str]] = {}
+    for scheme in source.schemes:
+        groups.setdefault(digests.get(scheme), []).append(scheme)
     return list(groups.values())
 
 

@@ -10,7 +10,8 @@ from incast.memory.protocol import MOST_BYTES, PAGE, Bytes, Local, Share
 
 FACTORS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-NUMBER = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
+NUMBER = r"([0-9]{1,19}(?:\.[0-9]{0,19})?|\.[0-9]{1,19})"
+"""Of more digits, a number would exceed every limit."""
 
 
 def local(text: str) -> Local:

@@ -113,12 +113,12 @@ def open_recording(path: str | PathLike[str]) -> Recording:
         allowed = f"a folder written by `incast memory record`, with {TRACE} and {SUMMARY}"
         raise ApplicationError(f"error: {folder} is not a recording\n = allowed: {allowed}")
     try:
-        found: dict[str, Any] = json.loads(_input.read_text(folder / SUMMARY, ApplicationError))
+        found: dict[str, Any] = _input.read_json(folder / SUMMARY, ApplicationError)
         summary = Summary.of(found)
         _input.check(folder / TRACE, ApplicationError)
         if summary.trace_sha256 not in ("", sha256(folder / TRACE)):
             raise _damaged(folder / TRACE, f"its SHA-256 is not that of {SUMMARY}: it was changed or truncated")
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise _damaged(folder / SUMMARY, str(error)) from None
     return Recording(folder, summary)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from incast._input import read_text
+from incast._input import DEEPEST, read_text
 from incast._located import located
 from incast.errors import ScenarioError
 
@@ -17,8 +17,6 @@ Keys = tuple[str | int, ...]
 TOKEN = re.compile(
     r'[ \t\r\n]*("(?:[^"\\\x00-\x1f]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[\[\]{}:,])'
 )
-DEEPEST = 32
-"""Nested tables and lists (our choice; CONFIG_DB has 3)."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -208,7 +207,7 @@ def open_map(path: str | PathLike[str], study: str | None = None) -> StudyMap:
         raise ResultsError(f"{folder}: these are results at scale {manifest['scale']}, not a map of open parameters")
     file = folder / CONTENT
     try:
-        tree = json.loads(_input.read_text(file, ResultsError))
+        tree = _input.read_json(file, ResultsError)
         if tree["format"] != FORMAT:
             message = f"format {tree['format']}, but this version of incast reads format {FORMAT}"
             raise ResultsError(f"{file}: {message}; repeat the map")

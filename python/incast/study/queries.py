@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -10,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from incast._database import quoted
+from incast._database import TooLongError, limited, quoted
 from incast.errors import EnvironmentFailure
 from incast.study.figures import VALUE, Choice
 
@@ -19,6 +18,10 @@ NUMBERS = {
     *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
 }
 """DuckDB's types of numbers."""
+
+
+MOST_ROWS = 1_000_000
+"""Most rows of a metric or a table (our choice: those of our studies have thousands)."""
 
 
 class QueryError(Exception):
@@ -42,7 +45,7 @@ def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dic
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             got = f"{len(statements)} statements" if len(statements) != 1 else statements[0].type.name
             raise QueryError(f"the SQL of a {what} must be one query, `select ...`, not {got}")
-        relation = connection.sql(sql)
+        relation = limited(connection, lambda: connection.sql(sql))
     names = relation.columns
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -51,27 +54,18 @@ def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dic
 
 
 def tables(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
-    """Names that a query reads tables by: tables, views and its own subqueries. Empty if the query cannot be parsed."""
-    ((parsed,),) = connection.execute("select json_serialize_sql(?)", [sql]).fetchall()
-    return set(_read(json.loads(parsed)))
-
-
-def _read(node: Any) -> Iterator[str]:
-    """Names of tables in a parsed query."""
-    if isinstance(node, list):
-        for each in node:
-            yield from _read(each)
-    elif isinstance(node, dict):
-        if node.get("type") == "BASE_TABLE":
-            yield node["table_name"]
-        yield from _read(list(node.values()))
+    """Names of the tables and views that a query reads. Empty if the query cannot be parsed."""
+    try:
+        return connection.get_table_names(sql)
+    except duckdb.Error:
+        return set()
 
 
 def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
     """Create a view if its query is valid."""
     described(connection, sql, "view")
     with _sql_errors():
-        connection.execute(f"create view {quoted(name)} as {sql}")
+        limited(connection, lambda: connection.execute(f"create view {quoted(name)} as {sql}"))
 
 
 def is_number(kind: duckdb.sqltypes.DuckDBPyType) -> bool:
@@ -82,9 +76,16 @@ def is_number(kind: duckdb.sqltypes.DuckDBPyType) -> bool:
 def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Choice]:
     """The rows of a metric or a table."""
     with _sql_errors():
-        answer = connection.execute(sql)
-        names = [column[0] for column in answer.description or []]
-        return [dict(zip(names, map(_plain, row), strict=True)) for row in answer.fetchall()]
+        names, found = limited(connection, lambda: _answer(connection, sql))
+    if len(found) > MOST_ROWS:
+        raise QueryError(f"the SQL gives more than {MOST_ROWS:,} rows")
+    return [dict(zip(names, map(_plain, row), strict=True)) for row in found]
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Names of columns and rows of a query, one more than allowed at most."""
+    answer = connection.execute(sql)
+    return [column[0] for column in answer.description or []], answer.fetchmany(MOST_ROWS + 1)
 
 
 def _plain(value: Any) -> Any:
@@ -97,6 +98,8 @@ def _sql_errors() -> Iterator[None]:
     """Raise what DuckDB says as `QueryError`, on one line."""
     try:
         yield
+    except TooLongError as error:
+        raise QueryError(f"the SQL {error}") from None
     except duckdb.PermissionException as error:
         said = " ".join(str(error).partition("\n\nLINE ")[0].split()).removeprefix("Permission Error: ")
         raise QueryError(f"the SQL of a study reads only its tables, no file and no address: {said}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -204,7 +203,7 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
         help_ = f"`incast study judge {shell(manifest['study'])} {shell(folder)}` judges the runs again"
         raise ResultsError(f"{folder / MANIFEST}: {message}; {help_}")
     try:
-        claims = json.loads(_input.read_text(folder / CLAIMS, ResultsError))
+        claims = _input.read_json(folder / CLAIMS, ResultsError)
         outcomes = Claims([ClaimOutcome.from_tree(tree) for tree in claims["claims"]])
         figures = [DrawnFigure.from_tree(tree) for tree in claims["figures"]]
     except FileNotFoundError:
@@ -229,7 +228,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     """study.json of a folder; `None` if there is none."""
     file = folder / MANIFEST
     try:
-        manifest = json.loads(_input.read_text(file, ResultsError))
+        manifest = _input.read_json(file, ResultsError)
         if manifest["format"] not in JUDGED:
             message = f"format {manifest['format']}, but this version of incast reads format {FORMAT}"
             raise OtherFormatError(f"{file}: {message}; run the study again, with --overwrite or elsewhere", manifest)

@@ -64,7 +64,7 @@ class SweepFile:
     schemes: list[str] | None = None
     """Schemes to run. Default: all of the scenario."""
     vary: list[Axis] = field(default_factory=list)
-    """Axes, of at most 1,000,000 combinations. Runs are the product of axes and schemes, the last axis fastest."""
+    """Axes, of at most 100,000 combinations. Runs are the product of axes and schemes, the last axis fastest."""
     skip: list[dict[str, Any]] = field(default_factory=list)
     """Runs to skip: those that match all values of an entry (of a list: any value); `scheme` is a column too."""
     scale: dict[str, Scale] = field(default_factory=dict)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
 import time
@@ -168,7 +167,7 @@ def read_index(path: Path) -> dict[str, Any]:
     if not _input.exists(file):
         raise ResultsError(f"{path} is not the folder of a sweep: it has no {INDEX}")
     try:
-        index: dict[str, Any] = json.loads(_input.read_text(file, ResultsError))
+        index: dict[str, Any] = _input.read_json(file, ResultsError)
         found = index["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{file} is damaged: {error}") from None

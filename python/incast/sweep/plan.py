@@ -17,6 +17,7 @@ from typing import Any
 
 from incast import _core, _input
 from incast._document import Document, join
+from incast._echo import word
 from incast._file_kind import expected
 from incast.errors import IncastError, ScenarioError, translated
 from incast.sweep.columns import taken
@@ -29,8 +30,8 @@ CARRIERS = ("control", "transport")
 """Fields of schemes with RDMA, and with other transports; each also `_by_label`."""
 SCHEME = "scheme"
 """The column of schemes, which every table has."""
-MOST_COMBINATIONS = 1_000_000
-"""Most combinations of the axes' values (our choice; planning them takes minutes)."""
+MOST_COMBINATIONS = 100_000
+"""Most combinations of the axes' values (our choice: planning them takes minutes, and about 5 kB for each run)."""
 TEMPLATE = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
 """Allowed names of columns."""
 
@@ -391,7 +392,9 @@ class _Reader:
             self.load(scenario, texts[:common], check=check)
         except ScenarioError:
             raise failure from None
-        values = ", ".join(f"{name} = {toml(choice.shown)}" for name, choice in zip(self.names, cell, strict=True))
+        values = ", ".join(
+            f"{word(name)} = {word(toml(choice.shown))}" for name, choice in zip(self.names, cell, strict=True)
+        )
         margin = (MARGIN.findall(str(failure)) or [" "])[-1]
         raise ScenarioError(f"{failure}\n{margin}= in the run with {values}", failure.diagnostics)
 

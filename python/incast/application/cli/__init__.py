@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from incast.application.cli import rows
 from incast.application.latencies import PER_SECOND, Unit
+from incast.application.replay import MOST_REPETITIONS
 from incast.cli.command import SEED, command, whole
 from incast.errors import ApplicationError
 
@@ -45,7 +46,7 @@ def application(
     overhead: str = "0ns",
     scheme: str | None = None,
     seed: Annotated[int | None, whole(0, SEED)] = None,
-    repetitions: Annotated[int | None, whole(2)] = None,
+    repetitions: Annotated[int | None, whole(2, MOST_REPETITIONS)] = None,
     format: Literal["text", "csv", "json"] = "text",  # noqa: A002 - the name of the option
     list_: Annotated[bool, Parameter(name="--list", negative=(), show_default=False)] = False,
 ) -> None:
@@ -71,7 +72,7 @@ def application(
     seed
         Seed of the latencies drawn in a replay. Default: 1.
     repetitions
-        Number of replays. Default: 100.
+        Number of replays, at most 1,000,000. Default: 100.
     format
         Output format.
     list_

@@ -19,6 +19,7 @@ from incast.application.table import COLUMNS, calibration_rows
 from incast.charts.look import time
 from incast.cli import codes
 from incast.cli.listing import wrapped
+from incast.cli.stages import Stages
 from incast.errors import ApplicationError
 
 Format = Literal["text", "csv", "json"]
@@ -60,7 +61,8 @@ def found(folder: Path, asked: Asked) -> list[ApplicationSlowdown]:
     if asked.trace is None:
         calibration = asked.calibration or USUAL
         return application_slowdown(folder, calibration, asked.applications, asked.overhead_s, asked.scheme)
-    return trace_slowdown(folder, asked.trace, asked.overhead_s, *asked.replay, asked.scheme)
+    with Stages() as stages:
+        return trace_slowdown(folder, asked.trace, asked.overhead_s, *asked.replay, asked.scheme, stages.update)
 
 
 def show(rows: list[ApplicationSlowdown], asked: Asked, form: Format) -> None:
