@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -12,6 +11,7 @@ import duckdb
 
 from incast._database import quoted
 from incast.errors import EnvironmentFailure
+from incast.study import allowed_sql
 from incast.study.figures import VALUE, Choice
 
 NUMBERS = {
@@ -19,6 +19,8 @@ NUMBERS = {
     *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
 }
 """DuckDB's types of numbers."""
+ONLY_TABLES = "the SQL of a study reads only its tables, no file and no address, and nothing of the machine"
+"""Beginning of the message about a query that reads something else."""
 
 
 class QueryError(Exception):
@@ -42,6 +44,8 @@ def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dic
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             got = f"{len(statements)} statements" if len(statements) != 1 else statements[0].type.name
             raise QueryError(f"the SQL of a {what} must be one query, `select ...`, not {got}")
+        if why := allowed_sql.refused(connection, sql):
+            raise QueryError(f"{ONLY_TABLES}: {why}")
         relation = connection.sql(sql)
     names = relation.columns
     twice = [name for name in names if names.count(name) > 1]
@@ -52,19 +56,8 @@ def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dic
 
 def tables(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
     """Names that a query reads tables by: tables, views and its own subqueries. Empty if the query cannot be parsed."""
-    ((parsed,),) = connection.execute("select json_serialize_sql(?)", [sql]).fetchall()
-    return set(_read(json.loads(parsed)))
-
-
-def _read(node: Any) -> Iterator[str]:
-    """Names of tables in a parsed query."""
-    if isinstance(node, list):
-        for each in node:
-            yield from _read(each)
-    elif isinstance(node, dict):
-        if node.get("type") == "BASE_TABLE":
-            yield node["table_name"]
-        yield from _read(list(node.values()))
+    found = allowed_sql.nodes(allowed_sql.parsed(connection, sql))
+    return {node["table_name"] for node in found if node.get("type") == "BASE_TABLE"}
 
 
 def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
@@ -99,7 +92,7 @@ def _sql_errors() -> Iterator[None]:
         yield
     except duckdb.PermissionException as error:
         said = " ".join(str(error).partition("\n\nLINE ")[0].split()).removeprefix("Permission Error: ")
-        raise QueryError(f"the SQL of a study reads only its tables, no file and no address: {said}") from None
+        raise QueryError(f"{ONLY_TABLES}: {said}") from None
     except duckdb.OutOfMemoryException as error:
         raise EnvironmentFailure(f"out of memory in the SQL of a study: {str(error).partition(chr(10))[0]}") from None
     except duckdb.Error as error:
