@@ -576,6 +576,9 @@ STUDIES = {
     "a head's claim": Bad(
         "explanations.md", "measured:", "measured C33:", "C33", ("no claim `C33`", "did you mean `C3`")
     ),
+    "a long title": Bad(
+        "study.toml", 'title = "', f'title = "{"t" * 1001}', "title", ("characters)` is too long", "at most 1,000")
+    ),
     "a head's line": Bad("explanations.md", "measured:", "taken:", "taken", ("no line of a head", "measured: SCALE")),
     "a part of a head's line": Bad(
         "explanations.md", ", 0123abc", "", "2026", ("a scale, a date and a commit are needed",)
