@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -123,6 +125,44 @@ def test_a_value_that_no_file_can_hold_is_named_with_its_field(hosts: Any, field
             call()
         assert caught.value.field == f"workload[0].ring_all_reduce.ranks.{field}"
         assert str(caught.value).startswith(f"{caught.value.field}: expected a number, a text, a sequence or a table")
+
+
+def nested(hosts: list[Any]) -> list[Any]:
+    """A list that contains itself."""
+    hosts.append(hosts)
+    return hosts
+
+
+BEYOND = f"expected a whole number from {-(2**63)} to {2**63 - 1}, got "
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (math.nan, "expected a finite number, got nan"),
+        (np.float64("inf"), "expected a finite number, got inf"),
+        (2**64, f"{BEYOND}18446744073709551616"),
+        (-(10**30), f"{BEYOND}-{10**30}"),
+        (2**999, f"{BEYOND}a number of 1000 bits"),
+        ("\udcff", r"expected text that UTF-8 can hold, got '\udcff'"),
+        ({"\udcff": 1}, r"expected text that UTF-8 can hold, got '\udcff'"),
+    ],
+)
+def test_a_value_that_json_cannot_hold_is_named_with_its_field(value: Any, says: str) -> None:
+    with pytest.raises(incast.ScenarioError) as caught:
+        ring([0, value]).check()
+    assert str(caught.value) == f"workload[0].ring_all_reduce.ranks.hosts[1]: {says}"
+
+
+def test_a_scenario_that_contains_itself_is_refused(scenario: incast.Scenario) -> None:
+    says = "expected at most 100 tables and lists within each other; does it contain itself?"
+    with pytest.raises(incast.ScenarioError, match=re.escape(says)) as caught:
+        ring(nested([1])).check()
+    assert caught.value.field == f"workload[0].ring_all_reduce.ranks.hosts{'[1]' * 7}..."
+    scenario.scheme["A"] = scenario  # type: ignore[index,assignment]
+    with pytest.raises(incast.ScenarioError, match=re.escape(says)) as caught:
+        scenario.run()
+    assert caught.value.field == f"{'.'.join(['scheme.A'] * 6)}..."
 
 
 def test_round_trip(scenario: incast.Scenario) -> None:
@@ -323,8 +363,9 @@ class Enough(Exception):
 
 
 def test_a_run_needs_a_thread(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="threads must be at least 1, got 0"):
-        incast.load(write(tmp_path, SMALL)).run(tmp_path / "out", threads=0)
+    for threads in (0, 65_537, 10**30):
+        with pytest.raises(ValueError, match=f"threads must be from 1 to 65536, got {threads}"):
+            incast.load(write(tmp_path, SMALL)).run(tmp_path / "out", threads=threads)
     assert not (tmp_path / "out").exists()
 
 

@@ -76,6 +76,28 @@ ATTACKS = {
     "set": ("set enable_external_access = true", f"{ONE_QUERY}, `select ...`, not SET"),
     "pragma": ("pragma enable_external_access = true", f"{ONE_QUERY}, `select ...`, not "),
     "several": ("select 1 as value; copy (select 1) to '{folder}/made.csv'", f"{ONE_QUERY}, `select ...`, not 2"),
+    "settings": (
+        "select 1 as value, value as scheme from duckdb_settings()",
+        "table function `duckdb_settings` is not",
+    ),
+    "views": ("select count(*) as value from duckdb_views", "`duckdb_views` is a table of DuckDB's catalog"),
+    "schema": ("select count(*) as value from information_schema.tables", "`information_schema.tables` is a table"),
+    "catalog": ("select count(*) as value from system.main.duckdb_tables", "`system.main.duckdb_tables` is a table"),
+    "pragmas": ("select count(*) as value from pragma_database_list", "`pragma_database_list` is a table"),
+    "show": ("select count(*) as value from (show databases)", "DESCRIBE, SHOW and SUMMARIZE are not allowed"),
+    "text of SQL": ("select count(*) as value from query('from duckdb_settings()')", "table function `query` is not"),
+    "subquery": (
+        "select (select count(*) from DUCKDB_DATABASES()) as value",
+        "table function `duckdb_databases` is not",
+    ),
+    "setting": ("select length(Current_Setting('temp_directory')) as value", "function `current_setting` depends on"),
+    "macro": ("select length(pg_get_viewdef(1)) as value", "in `pg_get_viewdef`: table function `duckdb_views` is not"),
+    "chance": ("select random() as value", "function `random` depends on the machine, the time or chance"),
+    "lambda": ("select list_sum(list_transform([1], lambda x: random())) as value", "function `random` depends on"),
+    "rows": ("select count(*) as value from flows using sample 3", "a sample of rows depends on chance"),
+    "clock": ("select epoch(now()) as value", "function `now` depends on the machine, the time or chance"),
+    "date": ("select year(current_date) as value", "`current_date` depends on the time"),
+    "since": ("select epoch(ago(interval 1 day)) as value", "in `ago`: `current_timestamp` depends on the time"),
     "variable": ("select count(*) as value from ATTACKS", "does not run"),
 }
 
@@ -95,6 +117,21 @@ def test_a_metric_opens_nothing(name: str, study: Path, tmp_path: Path) -> None:
     assert (failure.value.file, failure.value.line) == (str(study / "claims.toml"), LINE)
     assert failure.value.field == "metric.hosts.sql"
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "with a as (select * from range(3)) select sum(range) as value from a",
+        "select count(*) as value from main.flows, unnest([1, 2])",
+        "with recursive t(a) as (select 1 union all select a + 1 from t where a < 9) select max(a) as value from t",
+        "select fdiv(split_part('7,2', ',', 1)::int, 2) as value",
+        "select coalesce(sum(size_bytes), error('no flow')) as value from flows",
+    ],
+)
+def test_a_metric_computes(sql: str, study: Path) -> None:
+    attack(study, sql)
+    assert incast.load_study(study).metrics["hosts"].sql == sql
 
 
 def test_the_command_refuses_such_a_study(study: Path, command: Command) -> None:
@@ -150,8 +187,14 @@ def test_sql_has_a_limit_of_rows(study: Path, command: Command) -> None:
 
 
 def test_nested_sql_is_a_query(study: Path) -> None:
-    attack(study, f"select {'1 + (' * 200}1{')' * 200} as value")
+    attack(study, f"select {'1 + (' * 40}1{')' * 40} as value")
     assert incast.load_study(study).metrics
+
+
+def test_sql_that_is_nested_too_deeply_is_refused(study: Path) -> None:
+    attack(study, f"select {'1 + (' * 400}1{')' * 400} as value")
+    with pytest.raises(ScenarioError, match="nested too deeply"):
+        incast.load_study(study)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 
 import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, environment, write
-from incast import _echo, _input, integrity
+from incast import _echo, _input, _markdown, integrity
 from incast.analysis.dataset import open_analysis
 from incast.cli import codes
 from incast.comparison import reference
@@ -284,6 +284,45 @@ def test_names_of_a_results_folder_are_shown_without_control_characters(
         assert r"o\u001b[2J\'x' --table flows" in done.stdout
 
 
+INERT = {
+    "a <script>alert(1)</script>": "a &lt;script>alert(1)&lt;/script>",
+    "<svg onload=alert(1)>\n": "&lt;svg onload=alert(1)>\n",
+    r"\\<b>": r"\\&lt;b>",
+    "<!-- [a](javascript:alert(1)) -->": "&lt;!-- &#91;a](javascript:alert(1)) -->",
+    "[a](java&#115;cript:alert(1))": "&#91;a](java&#115;cript:alert(1))",
+    "[a][b]\n\n[b]: data:text/html,x": "&#91;a]&#91;b]\n\n&#91;b]: data:text/html,x",
+    "<javascript:alert(1)>": "&lt;javascript:alert(1)>",
+    "![a](https://example.org/a.png)": "&#33;[a](https://example.org/a.png)",
+    "![a](//example.org/a.png)": "&#33;&#91;a](//example.org/a.png)",
+    "| a |\n|---|\n| <b>x</b><br>y |": "| a |\n|---|\n| &lt;b>x&lt;/b><br>y |",
+    "\x1b[31ma\u202e": "\\u001b[31ma\\u202e",
+}
+"""Markdown of others, and as a page has it."""
+HARMLESS = """\
+x < y, `<b>`, \\<b>, a<br>b, <https://example.org>, [a](https://example.org), [b](other.md#c), ![c](d-1.svg)
+
+```html
+<script>alert(1)</script>
+```
+"""
+
+
+def test_markdown_of_others_has_no_html() -> None:
+    assert {text: _markdown.inert(text) for text in INERT} == INERT
+    assert _markdown.inert(HARMLESS) == HARMLESS
+
+
+def test_pages_of_a_study_have_no_html(tmp_path: Path, command: Command) -> None:
+    study = Path(shutil.copytree(ROOT / "tests" / "data" / "study", tmp_path / "study"))
+    with (study / "explanations.md").open("a", encoding="utf-8") as file:
+        file.write("\n## C1\n\n<img src=x onerror=alert(1)> [a](javascript:alert(1)) \x1b[31m\n")
+    assert command("study", "run", study, "-o", "out", "--scale", "quick", "--quiet").returncode == 0
+    assert command("study", "export", "out", "-o", "site").returncode == 0
+    for page in ("out/claims.md", "site/study.md"):
+        text = (tmp_path / page).read_text(encoding="utf-8")
+        assert "&lt;img src=x onerror=alert(1)> &#91;a](javascript:alert(1)) \\u001b&#91;31m" in text, page
+
+
 def test_words_for_a_shell() -> None:
     assert _echo.shell("results/a") == "results/a"
     assert _echo.shell("a b") == "'a b'"
@@ -311,7 +350,7 @@ def test_data_are_unchanged_unless_they_go_to_a_terminal(
 
 def test_the_run_of_an_error_is_short(tmp_path: Path, command: Command) -> None:
     write(tmp_path, SMALL)
-    axis = f'[[vary]]\npath = "{"x" * 100_000}"\nvalues = [1]\n'
+    axis = f'[[vary]]\npath = "{"x" * 4_000}"\nvalues = [1]\n'
     done = command("sweep", write(tmp_path, f'scenario = "scenario.toml"\n{axis}', "sweep.toml"), "--plan")
     assert done.returncode == 2
     assert "= in the run with xxx" in done.stderr

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import incast
@@ -118,6 +119,70 @@ def test_the_manifest_is_compared(there: Path, command: Command) -> None:
     file.write_text(json.dumps(manifest), encoding="utf-8")
     assert "the manifest says 99999999" in refused(command, "results", "run", "--table", "flows")
     assert "the manifest says 99999999" in refused(command, "results", "run", "--verify")
+
+
+def rows(file: Path, sql: str) -> None:
+    """Rewrite the table of runs as a query over it, `t`."""
+    with duckdb.connect() as connection:
+        connection.execute(f"create table t as from read_parquet('{file}')")
+        connection.execute(f"copy ({sql}) to '{file}' (format parquet)")
+
+
+TABLE_OF_RUNS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (delete, "the file is missing"),
+    "garbage": (lambda file: file.write_text("garbage"), "it cannot be read: Invalid Input Error: File "),
+    "cut": (cut, "it cannot be read: Invalid Input Error: No magic bytes"),
+    "row": (lambda file: rows(file, "from t limit 7"), "it has 7 rows, the index has 8 runs"),
+    "value": (
+        lambda file: rows(file, "select * replace (if(seed = 2, seed + 1, seed) as seed) from t"),
+        "2 of its 8 rows are not those of the runs",
+    ),
+    "column": (
+        lambda file: rows(file, "select *, 1 as more from t"),
+        "its columns are not those of a sweep: more",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLE_OF_RUNS)
+def test_the_table_of_runs_is_compared(name: str, there: Path, command: Command) -> None:
+    spoil, why = TABLE_OF_RUNS[name]
+    spoil(there / "swept" / "runs.parquet")
+    said = refused(command, "results", "swept", "--verify")
+    assert said.startswith(f"error: swept/runs.parquet is damaged: {why}"), said
+    assert said.endswith("\nrepeat the command `incast sweep ... -o swept`: it runs damaged runs again\n")
+    sweep.run(sweep.read(there / "sweep.toml"), there / "swept")
+    assert integrity.verify([there / "swept"]) == 96
+
+
+def test_the_index_of_a_sweep_is_read(there: Path, command: Command) -> None:
+    index = there / "swept" / "sweep.json"
+    whole = json.loads(index.read_text(encoding="utf-8"))
+    first = whole["runs"][0]["key"]
+    index.write_text(json.dumps(whole | {"runs": whole["runs"][1:]}), encoding="utf-8")
+    said = refused(command, "results", "swept", "--verify")
+    assert f"swept/runs/{first} is damaged: the index does not list this run\n" in said
+    index.write_text("garbage", encoding="utf-8")
+    said = refused(command, "results", "swept", "--verify")
+    assert "swept/sweep.json is damaged: " in said
+    assert said.endswith("remove swept/sweep.json and repeat the command that wrote it: finished runs are kept\n")
+    index.unlink()
+    done = sweep.run(sweep.read(there / "sweep.toml"), there / "swept")
+    assert integrity.verify([done.path]) == 96
+    shutil.rmtree(done.path / "runs" / first)
+    assert f"swept/runs/{first} is damaged: the run is missing\n" in refused(command, "results", "swept", "--verify")
+
+
+def test_a_killed_sweep_has_no_table_of_runs(there: Path) -> None:
+    swept = there / "swept"
+    index = json.loads((swept / "sweep.json").read_text(encoding="utf-8"))
+    last = index["runs"][-1]
+    last["state"] = "waiting"
+    (swept / "sweep.json").write_text(json.dumps(index), encoding="utf-8")
+    shutil.rmtree(swept / "runs" / last["key"])
+    assert integrity.verify([swept]) == 84
+    (swept / "runs.parquet").unlink()
+    assert integrity.verify([swept]) == 84
 
 
 def test_a_sweep_runs_damaged_runs_again(there: Path, command: Command) -> None:

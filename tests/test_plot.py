@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,7 +19,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import incast
-from conftest import SMALL, Command, write
+from conftest import SMALL, Command, environment, write
 from folders import make_alphas, make_sweep
 from incast import charts, plot, plot_text
 from incast.charts import groups
@@ -44,6 +46,40 @@ def test_slowdowns_are_drawn(sampled: incast.Results) -> None:
             assert np.asarray(line.get_ydata()).tolist() == mine
         assert axes.get_yscale() == "log"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["DCQCN", "HPCC"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        (
+            "MPLBACKEND",
+            "nonsense\x1b",
+            "is `nonsense\\u001b`, which is no backend of matplotlib\n = allowed: a backend such as",
+        ),
+        (
+            "SOURCE_DATE_EPOCH",
+            "abc",
+            "is `abc`\n = allowed: seconds since 1970, a whole number from 0 to 253402300799\n",
+        ),
+        ("SOURCE_DATE_EPOCH", "-1", "is `-1`\n = allowed: seconds since 1970"),
+        ("SOURCE_DATE_EPOCH", "253402300800", "is `253402300800`\n = allowed: seconds since 1970"),
+    ],
+)
+def test_a_wrong_environment_variable_is_named(
+    sampled: incast.Results, tmp_path: Path, name: str, value: str, says: str
+) -> None:
+    # A process of its own imports matplotlib with the variable.
+    arguments = [sys.executable, "-m", "incast", "plot", str(sampled.path), "-o", str(tmp_path / "a.svg")]
+    done = subprocess.run(arguments, env=environment() | {name: value}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"error: the environment variable {name} {says}" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_latest_date_of_files_is_no_error(sampled: incast.Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "253402300799")
+    figure = sampled.plot("slowdown")
+    assert all(plot.encoded(figure, suffix) for suffix in (".svg", ".pdf", ".png"))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from incast.integrity import SUMS, write_sums
 from incast.study import folder
 from incast.study.results import FORMAT
 from incast.study.tabulating import Span
+from incast.sweep.dataset import write_runs
 
 TINY = ROOT / "tests" / "data" / "study"
 """Two controls on a dumbbell, two loads, three seeds: 12 runs in a few seconds."""
@@ -361,6 +362,7 @@ def test_failed_runs_are_told_and_what_they_spoil_is_not_measured(
     lost.update(state="failed", error="its process was killed by SIGKILL")
     shutil.rmtree(out / "load" / "runs" / lost["key"])
     (out / "load" / "sweep.json").write_text(json.dumps(index), encoding="utf-8")
+    write_runs(out / "load")
     done = command("study", "judge", TINY, out)
     assert done.returncode == 1
     assert "load=0.4, seed=3, HPCC: its process was killed by SIGKILL" in done.stderr
@@ -573,6 +575,9 @@ STUDIES = {
     "a head's commit": Bad("explanations.md", "0123abc", "HEAD", "HEAD", ("`HEAD` is no commit",)),
     "a head's claim": Bad(
         "explanations.md", "measured:", "measured C33:", "C33", ("no claim `C33`", "did you mean `C3`")
+    ),
+    "a long title": Bad(
+        "study.toml", 'title = "', f'title = "{"t" * 1001}', "title", ("characters)` is too long", "at most 1,000")
     ),
     "a head's line": Bad("explanations.md", "measured:", "taken:", "taken", ("no line of a head", "measured: SCALE")),
     "a part of a head's line": Bad(

@@ -381,6 +381,36 @@ BAD = {
     "no file": ("", "gone.toml", ("cannot read gone.toml: No such file",)),
     "a device": ("", "/dev/zero", ("cannot read /dev/zero: it is a character device",)),
     "empty name": (axis('name = ""\npath = "seed"\nvalues = [1]'), "name", ("the name is empty",)),
+    "long name": (
+        axis(f'name = "{"n" * 201}"\npath = "seed"\nvalues = [1]'),
+        "name",
+        ("nnn… (201 characters)` is too long", "= allowed: at most 200 characters"),
+    ),
+    "long name of a point": (
+        axis(f'name = "a"\npoints = [{{ name = "{"n" * 201}" }}]'),
+        "points",
+        ("(201 characters)` is too long", "(vary[0].points[0].name)", "= allowed: at most 200 characters"),
+    ),
+    "long path": (
+        axis(f'path = "{"p" * 100_000}"\nvalues = [1]'),
+        "path",
+        ("(100000 characters)` is too long", "= allowed: at most 4,096 characters"),
+    ),
+    "long value": (
+        axis(f'path = "title"\nvalues = ["a", "{"b" * 4097}"]'),
+        "values",
+        ("(4097 characters)` is too long", "(vary[0].values[1])", "= allowed: at most 4,096 characters"),
+    ),
+    "long value of a scale": (
+        SEEDS + f'[scale.smoke.values]\nseed = ["{"b" * 4097}"]\n',
+        "seed = ",
+        ("(4097 characters)` is too long", "(scale.smoke.values.seed[0])"),
+    ),
+    "long title": (
+        f'title = "{"t" * 1001}"\n' + SEEDS,
+        "title",
+        ("(1001 characters)` is too long", "= allowed: at most 1,000 characters"),
+    ),
     "too many runs": (
         # Four axes of 100 values. The first three have exactly the most combinations.
         "".join(axis(f'path = "workload[{at}].x"\nname = "n{at}"\nvalues = {[*range(100)]}') for at in range(4)),
@@ -392,6 +422,13 @@ NO_SCENARIO = {"no file": "gone.toml", "a device": "/dev/zero"}
 """Cases without the usual scenario, with the one that they name."""
 
 
+def test_the_longest_names_and_texts_of_a_sweep(tmp_path: Path) -> None:
+    write(tmp_path, SMALL)
+    long = axis(f'name = "{"n" * 200}"\npath = "title"\nvalues = ["{"v" * 4096}"]')
+    plan = sweep.read(write(tmp_path, f'{HEAD}title = "{"t" * 1000}"\n{long}', "sweep.toml"))
+    assert (plan.columns, len(plan.runs)) == (("n" * 200,), 2)
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_bad_file(command: Command, tmp_path: Path, case: str) -> None:
     text, at, says = BAD[case]
@@ -400,6 +437,7 @@ def test_bad_file(command: Command, tmp_path: Path, case: str) -> None:
     write(tmp_path, text, "sweep.toml")
     message = refused(command, tmp_path, "sweep.toml", "-o", "out")
     assert all(part in message for part in says), message
+    assert len(message) < 2_000
     if at is not None:
         lines = [number for number, line in enumerate(text.splitlines(), 1) if at in line]
         found = re.search(r"--> sweep\.toml:(\d+):\d+", message)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, Self, Union
 
+from incast._echo import word
+from incast._limits import DEEPEST, LARGEST
 from incast._nearest import check_keywords
 from incast.errors import Diagnostic, ScenarioError
+
+LONGEST_NUMBER = 200
+"""Bits of the longest whole number that a message shows."""
+DEEPEST_SHOWN = 12
+"""Fields and items of a path that a message shows."""
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, slots=True)
@@ -36,24 +44,24 @@ class Tree:
         """The table as in a file: names and values, without the fields that are `None`.
 
         Raises:
-            ScenarioError: A value is of a type that no scenario file can hold.
+            ScenarioError: No scenario file can hold a value.
 
         """
         try:
-            return self._to_tree()
-        except _WrongTypeError as error:
+            return self._to_tree(0)
+        except _WrongValueError as error:
             path = _path(error.path)
             text = str(error)
             raise ScenarioError(f"{path}: {text}", (Diagnostic(text, field=path),)) from None
 
-    def _to_tree(self) -> dict[str, Any]:
+    def _to_tree(self, depth: int) -> dict[str, Any]:
         tree: dict[str, Any] = {}
         for field in _fields(type(self)):
             value = getattr(self, field.name)
             if value is not None:
                 name = self._names.get(field.name, field.name)
                 with _inside(name):
-                    tree[name] = _plain(value)
+                    tree[name] = _plain(value, depth + 1)
         return tree
 
     @classmethod
@@ -73,41 +81,63 @@ def _fields(cls: type[Tree]) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(cls) if field.init]
 
 
-def _plain(value: Any) -> Any:
-    """A value as it stands in a tree."""
+def _plain(value: Any, depth: int) -> Any:
+    """A value as it stands in a tree, inside as many others as `depth` says."""
+    if depth > DEEPEST:
+        raise _WrongValueError(
+            f"expected at most {DEEPEST} tables and lists within each other; does it contain itself?"
+        )
     if isinstance(value, Tree):
         if not value._tag:
-            return value._to_tree()
+            return value._to_tree(depth)
         with _inside(value._tag):
-            return {value._tag: value._to_tree()}
+            return {value._tag: value._to_tree(depth)}
     if value is None or isinstance(value, (bool, int, float, str)):
+        _check(value)
         return value
     if isinstance(value, PathLike):
         return fspath(value)
     if isinstance(value, Mapping):
         tree = {}
         for name, item in value.items():
+            _check(name)
             with _inside(str(name)):
-                tree[name] = _plain(item)
+                tree[name] = _plain(item, depth + 1)
         return tree
     # Numbers and arrays of numpy, without needing it.
     if callable(convert := getattr(value, "tolist", None)):
-        return _plain(convert())
+        return _plain(convert(), depth + 1)
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
         items = []
         for number, item in enumerate(value):
             with _inside(number):
-                items.append(_plain(item))
+                items.append(_plain(item, depth + 1))
         return items
-    raise _WrongTypeError(f"expected a number, a text, a sequence or a table, got {type(value).__name__}")
+    raise _WrongValueError(f"expected a number, a text, a sequence or a table, got {type(value).__name__}")
 
 
-def _path(places: Iterable[str | int]) -> str:
+def _check(value: object) -> None:
+    """Raise for a number or a text that no file can hold."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _WrongValueError(f"expected a finite number, got {value}")
+    if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
+        got = value if value.bit_length() <= LONGEST_NUMBER else f"a number of {value.bit_length()} bits"
+        raise _WrongValueError(f"expected a whole number from {-LARGEST - 1} to {LARGEST}, got {got}")
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise _WrongValueError(f"expected text that UTF-8 can hold, got {word(ascii(value))}") from None
+
+
+def _path(places: Sequence[str | int]) -> str:
     """Places as in messages: `workload[0].incast.size`."""
-    return "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in places).removeprefix(".")
+    shown, more = places[:DEEPEST_SHOWN], "..." if len(places) > DEEPEST_SHOWN else ""
+    text = "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in shown)
+    return text.removeprefix(".") + more
 
 
-class _WrongTypeError(Exception):
+class _WrongValueError(Exception):
     """A value that no scenario file can hold; the path to it grows on the way out."""
 
     path: tuple[str | int, ...] = ()
@@ -118,7 +148,7 @@ def _inside(place: str | int) -> Iterator[None]:
     """Put a field or the number of an item before the path of an error."""
     try:
         yield
-    except _WrongTypeError as error:
+    except _WrongValueError as error:
         error.path = (place, *error.path)
         raise
 

@@ -93,16 +93,24 @@ def verify(folders: Iterable[Path]) -> int:
         ResultsError: A folder has no results.
 
     """
+    from incast.sweep.folder import RUNS
+
     tables = 0
     damaged: list[str] = []
     remedies: list[str] = []
     with _pool() as pool:
         for folder in dict.fromkeys(folders):
             parts = parts_of(folder)
-            for part, found in zip(parts, pool.map(check, parts), strict=True):
+            checked = dict(zip(parts, pool.map(check, parts), strict=True))
+            for part, found in checked.items():
                 tables += found.tables
                 damaged += map(str, found.damage)
                 remedies += [remedy(part)] if found.damage else []
+            for sweep in sweeps_of(folder):
+                runs = [found.damage for part, found in checked.items() if part.parent.parent == sweep]
+                of_sweep = _check_sweep(sweep, whole=not any(runs))
+                damaged += map(str, of_sweep)
+                remedies += [remedy(sweep / RUNS / "run")] if of_sweep else []
     if damaged:
         raise DamagedError("\n".join([*damaged, *dict.fromkeys(remedies)]))
     return tables
@@ -117,11 +125,41 @@ def parts_of(folder: Path) -> list[Path]:
     kind = kind_of(folder)
     if kind == "manifest.json":
         return [folder]
-    sweeps = [folder]
+    sweeps = sweeps_of(folder)
     if kind == "study.json":
-        about = of_study(folder, None)
-        sweeps = [folder / name for name in (*about["sweeps"], *about.get("analyses", ()))]
+        sweeps += [folder / name for name in of_study(folder, None).get("analyses", ())]
     return [part for each in sweeps if (each / RUNS).is_dir() for part in sorted((each / RUNS).iterdir())]
+
+
+def sweeps_of(folder: Path) -> list[Path]:
+    """The folders of sweeps in the results of a sweep or a study."""
+    from incast.charts.groups import kind_of
+    from incast.study.results import of_study
+    from incast.sweep.folder import INDEX, RUNS
+
+    kind = kind_of(folder)
+    if kind == "study.json":
+        # An interrupted study has not begun all its sweeps.
+        sweeps = [folder / name for name in of_study(folder, None)["sweeps"]]
+        return [each for each in sweeps if _input.exists(each / INDEX) or (each / RUNS).is_dir()]
+    return [folder] if kind == "sweep.json" else []
+
+
+def _check_sweep(folder: Path, *, whole: bool) -> tuple[Damage, ...]:
+    """Damage of the files of a sweep besides its runs; `whole` is true if the runs are undamaged.
+
+    Raises:
+        DamagedError: The index cannot be read.
+
+    """
+    from incast.sweep import checked
+    from incast.sweep.folder import INDEX
+
+    try:
+        return tuple(checked.damage(folder, runs=whole))
+    except ResultsError as error:
+        remove = f"remove {shell(folder / INDEX)} and " if _input.exists(folder / INDEX) else ""
+        raise DamagedError(f"{error}\n{remove}repeat the command that wrote it: finished runs are kept") from None
 
 
 def remedy(folder: Path, runs: str = "damaged runs") -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from incast._library import needed
 from incast._svg import smaller
 from incast._whole import write_whole
-from incast.charts import look
+from incast.charts import environment, look
 from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
@@ -90,9 +90,11 @@ def matplotlib(module: str = "") -> Any:
 
     Raises:
         MissingLibraryError: It cannot be imported.
+        IncastError: The environment variable MPLBACKEND names no backend.
 
     """
-    return needed(f"matplotlib.{module}" if module else "matplotlib", "drawing")
+    with environment.backend():
+        return needed(f"matplotlib.{module}" if module else "matplotlib", "drawing")
 
 
 def draw(
@@ -197,6 +199,7 @@ def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -
 
 def encoded(figure: Figure, suffix: str, *, outlines: bool = True) -> bytes:
     """Content of a file with a figure; without `outlines` an SVG is smaller, with text as text and 1/100 of a point."""
+    environment.check_epoch()
     out = io.BytesIO()
     # No date, no random names.
     settings = {

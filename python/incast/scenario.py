@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from incast import _core, schema
 from incast._file_kind import expected
+from incast._limits import WORKERS
 from incast.alone import NO_JOB, only_job, parts
 from incast.errors import IncastWarning, ResultsError, translated, unsaid
 from incast.progress import Callback, json_callback
@@ -110,14 +111,14 @@ class Scenario(schema.Scenario):
         Ctrl-C ends a run within a second, and nothing is written.
 
         Raises:
-            ValueError: `threads` is below 1.
+            ValueError: `threads` is not from 1 to 65536.
             ResultsError: The path `out` has no name, such as `.`.
             ResultsExistError: The folder exists, and `overwrite` is false or it has no results.
             EnvironmentFailure: The results cannot be written.
 
         """
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads must be at least 1, got {threads}")
+        if threads is not None and not 1 <= threads <= WORKERS:
+            raise ValueError(f"threads must be from 1 to {WORKERS}, got {threads}")
         core = self._core()
         known = self.warnings()
         for text in known:

@@ -276,7 +276,8 @@ class Jellyfish(Tree):
         switches: Number of switches, 2 or more (the paper's N).
         ports: Ports of each switch, 2 to 1024 (the paper's k).
         network_ports: Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the
-            paper's r). Large graphs with one or two are disconnected.
+            paper's r). Large graphs with one or two are disconnected. Of more than 256 switches: at most three
+            quarters of the others, or all.
         hosts_per_switch: Hosts on each switch, 1 to `ports` − `network_ports`. Default: all of these ports (our
             choice).
         seed: Seed of the random graph, apart from the scenario's seed. Default 1 (our choice).
@@ -295,7 +296,7 @@ class Jellyfish(Tree):
 
     network_ports: int
     """Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). Large graphs
-    with one or two are disconnected.
+    with one or two are disconnected. Of more than 256 switches: at most three quarters of the others, or all.
     """
 
     hosts_per_switch: int | None = None

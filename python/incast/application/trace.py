@@ -3,7 +3,7 @@
 A CSV or Parquet file. Each row is a segment of a thread, which computes and then waits for fetches. Columns, in any
 order:
 
-    thread       thread: a number or a name
+    thread       thread: a number of 0 or more, or a name
     fetches      pages fetched together, 0 to 10^9
     compute_us   compute time before the fetches; or compute_s, compute_ms, compute_ns
     time_us      instead of it: time of the fault; or time_s, time_ms, time_ns
@@ -37,12 +37,20 @@ TIME = {f"time_{unit}": PER_SECOND[unit] for unit in UNITS}
 CLOCK = COMPUTE | TIME
 """Columns of times, one of which is required, with their units per second."""
 COLUMNS = ("thread", "fetches", *CLOCK, "stage")
-NAME = ("a number or a name", "{} <> ''")
+# A cell with a quote comes from a program that quotes cells, also those with commas and line breaks.
+NAME = (
+    "a number of 0 or more or a name, without quotes",
+    "{0} <> '' and not contains({0}, '\"') and not coalesce(try_cast({0} as double) < 0, false)",
+)
 FETCHES = (
     f"a whole number of fetches, 0 to {MOST_FETCHES}",
     f"try_cast({{0}} as double) between 0 and {MOST_FETCHES} and try_cast({{0}} as double) % 1 = 0",
 )
-NUMBER = ("a time of 0 or more, without a unit", "isfinite(try_cast({0} as double)) and try_cast({0} as double) >= 0")
+NUMBER = (
+    "a time of 0 or more, at most 1e18, without a unit",
+    "try_cast({0} as double) between 0 and 1e18",
+)
+"""The limit is our choice: sums of all rows are finite."""
 # Not a floating-point number: of nanoseconds since 1970 it would keep every 256th.
 INSTANT = ("a time, without a unit", "try_cast({} as decimal(38, 12)) is not null")
 FITS = (

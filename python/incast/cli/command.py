@@ -8,6 +8,8 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter, Token
 from cyclopts.validators import Number
 
+from incast import _limits
+
 Overrides = Annotated[
     list[str] | None,
     Parameter(name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."),
@@ -18,9 +20,9 @@ Overwrite = Annotated[bool, Flag]
 
 MANY = 2**31 - 1
 """Upper bound of options that count things (our choice; all of the core's numbers hold it)."""
-WORKERS = 65_536
-"""Upper bound of threads and processes (our choice)."""
-SEED = 2**63 - 1
+WORKERS = _limits.WORKERS
+"""Upper bound of threads and processes."""
+SEED = _limits.LARGEST
 """Largest seed: the largest whole number of TOML."""
 
 

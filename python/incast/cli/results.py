@@ -57,7 +57,8 @@ def results(
     limit
         Rows to print. Default: 20 for --format table, all for csv and json.
     verify
-        Compare all files with their checksums, also those of a sweep or a study. Exit code 2: files are damaged.
+        Compare all tables with their checksums, also those of a sweep or a study, and the index and the table of runs
+        of a sweep with its runs. Exit code 2: files are damaged.
 
     """
     if verify:

@@ -10,6 +10,7 @@ from typing import Any
 
 from incast import _input, analysis, sweep
 from incast._document import Document, join
+from incast._limits import LONGEST_TITLE
 from incast.analysis import AnalysisPlan
 from incast.study import checking_figures, opening, queries
 from incast.study.description import MAP, SCALES, Check, Metric, Scale, Selection, StudyTable, Value
@@ -19,6 +20,7 @@ from incast.study.folder import CLAIMS, STUDY, Description
 from incast.study.opening import Opened
 from incast.study.shared import Shared, ViewError, used
 from incast.study.tables import EmptyTables, of_analysis
+from incast.sweep.lengths import check_text
 
 TOLERANCE = 'a number in the metric\'s unit, or a part such as "5%"; 0 or more'
 """Allowed values."""
@@ -95,6 +97,7 @@ def _maps(description: Description) -> dict[str, sweep.Plan]:
 
 def _scales_and_parts(description: Description) -> None:
     document = description.study_document
+    check_text(document, "title", description.study.title, LONGEST_TITLE)
     if not description.study.scale.given():
         raise document.wrong("scale", "a study has at least one scale", allowed=", ".join(SCALES))
     if not description.study.parts:

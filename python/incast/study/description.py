@@ -99,7 +99,7 @@ class StudyFile:
     """A study.toml: description of a study, and its sweeps and analyses."""
 
     title: str
-    """Title, a line."""
+    """Title, a line of at most 1,000 characters."""
     text: str
     """Compared systems and method: a paragraph or more, in Markdown."""
     source: str

@@ -36,7 +36,7 @@ def write(found: StudyResults, out: Path, *, overwrite: bool, of_map: StudyMap |
     pictures = {figure.id: picture for figure in found.figures if (picture := _picture(found, figure.id))}
     drawn = {name: f"{found.study}-{name}.svg" for name in pictures}
     files = {
-        f"{found.study}.md": ("\n".join(page(found, drawn, of_map)) + "\n").encode(),
+        f"{found.study}.md": _markdown.inert("\n".join(page(found, drawn, of_map)) + "\n").encode(),
         f"{found.study}.claims.json": claims(found, of_map).encode(),
         **{drawn[name]: picture for name, picture in pictures.items()},
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from incast import _core, sweep
+from incast import _core, _markdown, sweep
 from incast._interval import require
 from incast._whole import write_text
 from incast.errors import ScenarioError, translated
@@ -120,7 +120,7 @@ def run(
         axes = [_axis(each) for each in checked.opened]
         found = StudyMap(out, manifest, axes, planned.points, claims, deciding.together(claims, len(planned.points)))
         write_text(out / mapped.CONTENT, json.dumps(found.to_tree(), indent=2, allow_nan=False) + "\n")
-        write_text(out / mapped.TABLE, map_writing.markdown(found))
+        write_text(out / mapped.TABLE, _markdown.inert(map_writing.markdown(found)))
         # The page draws with libraries that nothing else of a study needs.
         from incast.report.map import write
 

@@ -11,6 +11,7 @@ import duckdb
 
 from incast._database import TooLongError, limited, quoted
 from incast.errors import EnvironmentFailure
+from incast.study import allowed_sql
 from incast.study.figures import VALUE, Choice
 
 NUMBERS = {
@@ -18,8 +19,8 @@ NUMBERS = {
     *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
 }
 """DuckDB's types of numbers."""
-
-
+ONLY_TABLES = "the SQL of a study reads only its tables, no file and no address, and nothing of the machine"
+"""Beginning of the message about a query that reads something else."""
 MOST_ROWS = 1_000_000
 """Most rows of a metric or a table (our choice: those of our studies have thousands)."""
 
@@ -45,6 +46,8 @@ def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dic
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             got = f"{len(statements)} statements" if len(statements) != 1 else statements[0].type.name
             raise QueryError(f"the SQL of a {what} must be one query, `select ...`, not {got}")
+        if why := allowed_sql.refused(connection, sql):
+            raise QueryError(f"{ONLY_TABLES}: {why}")
         relation = limited(connection, lambda: connection.sql(sql))
     names = relation.columns
     twice = [name for name in names if names.count(name) > 1]
@@ -54,11 +57,9 @@ def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dic
 
 
 def tables(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
-    """Names of the tables and views that a query reads. Empty if the query cannot be parsed."""
-    try:
-        return connection.get_table_names(sql)
-    except duckdb.Error:
-        return set()
+    """Names that a query reads tables by: tables, views and its own subqueries. Empty if the query cannot be parsed."""
+    found = allowed_sql.nodes(allowed_sql.parsed(connection, sql))
+    return {node["table_name"] for node in found if node.get("type") == "BASE_TABLE"}
 
 
 def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
@@ -102,7 +103,7 @@ def _sql_errors() -> Iterator[None]:
         raise QueryError(f"the SQL {error}") from None
     except duckdb.PermissionException as error:
         said = " ".join(str(error).partition("\n\nLINE ")[0].split()).removeprefix("Permission Error: ")
-        raise QueryError(f"the SQL of a study reads only its tables, no file and no address: {said}") from None
+        raise QueryError(f"{ONLY_TABLES}: {said}") from None
     except duckdb.OutOfMemoryException as error:
         raise EnvironmentFailure(f"out of memory in the SQL of a study: {str(error).partition(chr(10))[0]}") from None
     except duckdb.Error as error:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from incast import analysis, integrity, sweep
+from incast import _markdown, analysis, integrity, sweep
 from incast._interval import require
 from incast._whole import write_text
 from incast.analysis import Analysis, AnalysisPlan
@@ -137,7 +137,7 @@ def _judged(
     }
     output.keep_tables(out, found.tables)
     write_text(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
-    write_text(out / results.TABLE, writing.markdown(found))
+    write_text(out / results.TABLE, _markdown.inert(writing.markdown(found)))
     if any(each.done for each in parts.values() if isinstance(each, sweep.Sweep)):
         # The page draws with libraries that nothing else of a study needs.
         from incast.report.write import write_page

@@ -18,7 +18,7 @@ from incast.integrity import check, damaged
 from incast.results import Results, open_results
 from incast.sweep import runs
 from incast.sweep.file import Value
-from incast.sweep.folder import INDEX, RUNS, read_index
+from incast.sweep.folder import INDEX, RUNS, RUNS_TABLE, read_index
 from incast.sweep.text import label, literal
 from incast.sweep.warned import counted
 from incast.table import PARQUET, Given, Table, unit_of
@@ -185,7 +185,7 @@ class Sweep:
                 connection.execute(f"create view {table} as select * from read_parquet([{names}])")
             except (duckdb.Error, UnicodeDecodeError) as error:  # the second where an error quotes a damaged file
                 raise self._blamed(table, error) from None
-        self._add_runs(connection)
+        self.add_runs(connection)
         _companions.add_tables(connection)
         return connection
 
@@ -290,7 +290,8 @@ class Sweep:
             name: SQL_TYPES[type(self.runs[0].columns[name])] if self.runs else "varchar" for name in self.columns
         })  # fmt: skip
 
-    def _add_runs(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def add_runs(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create the table `runs`, with a row for each run."""
         text = ", ".join(f"{quoted(name)} {kind}" for name, kind in self._types.items())
         connection.execute(f"create table runs ({text})")
         rows = [self._row(run) for run in self.runs]
@@ -325,12 +326,12 @@ def write_runs(path: Path) -> None:
     partial = path / ".runs.parquet.partial"
     try:
         with _database.connect([partial]) as connection:
-            sweep._add_runs(connection)
+            sweep.add_runs(connection)
             connection.execute(f"copy runs to {literal(utf8(partial))} ({PARQUET_FILE})")
-        partial.replace(path / "runs.parquet")
+        partial.replace(path / RUNS_TABLE)
     except (duckdb.Error, OSError) as error:
         partial.unlink(missing_ok=True)
-        raise EnvironmentFailure(f"cannot write {path / 'runs.parquet'}: {reason(error)}") from None
+        raise EnvironmentFailure(f"cannot write {path / RUNS_TABLE}: {reason(error)}") from None
 
 
 def _check(file: Path) -> None:

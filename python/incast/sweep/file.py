@@ -14,7 +14,7 @@ class Point:
     """A named variation: any number of fields that change together."""
 
     name: str
-    """Its name in the column of the axis."""
+    """Its name in the column of the axis, of at most 200 characters."""
     set: dict[str, Any] = field(default_factory=dict)
     """Values by path, as for `--set`; empty to leave the scenario unchanged."""
     scale: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -28,9 +28,10 @@ class Axis:
     path: str | None = None
     """Field of the scenario, such as `workload[0].poisson.load`, as for `--set`."""
     name: str | None = None
-    """Column of the dataset. Default: the last part of `path`, such as `load`; of `headroom.bytes`, `headroom`."""
+    """Column of the dataset. Default: the last part of `path`, such as `load`; of `headroom.bytes`, `headroom`. At most
+    200 characters."""
     values: list[Value] | None = None
-    """Values of the field: text, numbers, true or false."""
+    """Values of the field: text of at most 4,096 characters, numbers, true or false."""
     points: list[Point] | None = None
     """Named variations, each with any number of fields."""
 
@@ -58,7 +59,7 @@ class SweepFile:
     scenario: str
     """Scenario file; a relative path starts at the folder of the sweep file."""
     title: str | None = None
-    """Title of the sweep."""
+    """Title of the sweep, of at most 1,000 characters."""
     set: dict[str, Any] = field(default_factory=dict)
     """Values for all runs; they override those of the scenario."""
     schemes: list[str] | None = None

@@ -20,6 +20,7 @@ from incast._document import Document, join
 from incast._echo import word
 from incast._file_kind import expected
 from incast.errors import IncastError, ScenarioError, translated
+from incast.sweep import lengths
 from incast.sweep.columns import taken
 from incast.sweep.file import Axis, Point, SweepFile, Value
 from incast.sweep.text import label, shown
@@ -186,6 +187,7 @@ class _Reader:
         self.document = Document(path)
         with expected("sweep", path):
             self.file = self.document.typed(SweepFile)
+        lengths.check(self.document, self.file)
         self.path, self.scale, self.overrides, self.seeds, self.check = path, scale, overrides, seeds, check
         self.of_seeds: dict[tuple[Value, ...], dict[str, Any]] = {}
         """Scenarios by the values of all axes but that of seeds."""
