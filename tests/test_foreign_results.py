@@ -128,9 +128,30 @@ def test_a_missing_column_is_named(table: str, missing: str, folder: Path, comma
     rewrite(folder, table, lambda found: found.drop_columns([missing]))
     done = command("results", folder)
     assert done.returncode == 2
-    assert done.stderr == (
-        f"error: {folder}/{table}.parquet is damaged: it has no column {missing}; run the scenario again\n"
-    )
+    says = f"error: {folder}/{table}.parquet is damaged: it has no column {missing}; run the scenario again\n"
+    assert done.stderr == says
+    done = command("results", folder, "--table", table, "--format", "csv")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", says)
+
+
+@pytest.mark.parametrize(("name", "shown"), [("more\x1b", r"more\u001b"), ("fct_ps", "fct_ps")])
+def test_a_column_of_another_program_is_refused(name: str, shown: str, folder: Path, command: Command) -> None:
+    rewrite(folder, "flows", lambda found: found.append_column(name, found["fct_ps"]))
+    for reader, *options in (*READERS, ("results", "--table", "flows")):
+        done = command(reader, folder, *options)
+        assert done.returncode == 2, (reader, done.stderr)
+        assert f"{folder}/flows.parquet is damaged: column {shown}" in done.stderr, reader
+        assert " is not one that incast writes; run the scenario again" in done.stderr, reader
+    written_by_another_build(folder)
+    if name != "fct_ps":
+        assert command("report", folder, "-o", "page.html").returncode == 0
+
+
+def test_columns_that_a_run_adds_are_shown(tmp_path: Path, command: Command) -> None:
+    found = incast.load(write(tmp_path, SMALL)).run(tmp_path / "run", columns={"x\u00e9": 1.5})
+    for reader, *options in READERS[:2]:
+        assert command(reader, found.path, *options).returncode == 0
+    assert "x\u00e9" in command("results", "run", "--table", "flows", "--format", "csv").stdout
 
 
 def written_by_another_build(folder: Path) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from incast import _database, declared
 from incast._database import quoted, utf8
 from incast._echo import word
 from incast.errors import DamagedError, ResultsError
-from incast.integrity import damaged, without
+from incast.integrity import damaged, other_version, without
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,14 +60,14 @@ def check(connection: duckdb.DuckDBPyConnection, results: Results, tables: Itera
     """Check tables of a results folder; names that the folder or the catalogue does not have are skipped.
 
     Raises:
-        DamagedError: A column has another type, or a value that the simulator never writes.
+        DamagedError: A column is not the simulator's, has another type, or a value that the simulator never writes.
         duckdb.Error: A file cannot be read.
 
     """
     schemes = list(results.manifest["schemes"])
     for name in (each for each in tables if each in results.tables and each in declared.tables()):
         table = _Checked(connection, utf8(_file(results, name)), name)
-        why = table.wrong_type()
+        why = _foreign(results, name, list(table.types)) or table.wrong_type()
         if why is None and results.manifest["tables"][name]["rows"]:
             why = table.wrong_value(schemes)
         if why:
@@ -79,6 +80,18 @@ def checked(results: Results, name: str) -> Table:
     if lacking := _lacking(results, name, [column.name for column in table.columns]):
         raise lacking
     _check_alone(results, name)
+    return table
+
+
+def with_its_columns(results: Results, name: str) -> Table:
+    """A table to be shown; it lacks no column and has no foreign one, unless another version of incast wrote it."""
+    table = results.table(name)
+    if name in declared.tables() and other_version(results.path) is None:
+        names = [column.name for column in table.columns]
+        if lacking := _lacking(results, name, names):
+            raise lacking
+        if why := _foreign(results, name, names):
+            raise _damaged(results, name, why)
     return table
 
 
@@ -132,6 +145,17 @@ def _lacking(results: Results, table: str, names: Sequence[str]) -> ResultsError
     if not missing:
         return None
     return without(f"column {', '.join(missing)}", _file(results, table))
+
+
+def _foreign(results: Results, table: str, names: Sequence[str]) -> str | None:
+    """The first column that is neither the simulator's nor one that the run added to all tables, if any."""
+    allowed = {*declared.tables()[table].columns, *(results.manifest.get("columns") or ())}
+    twice = (name for place, name in enumerate(names) if name in names[:place])
+    other = next(chain(twice, (name for name in names if name not in allowed)), None)
+    # Another version can have more columns.
+    if other is None or other_version(results.path):
+        return None
+    return f"column {word(other)} is not one that incast writes"
 
 
 def _damaged(results: Results, table: str, why: str) -> DamagedError:

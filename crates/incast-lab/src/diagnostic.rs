@@ -7,8 +7,6 @@ use incast_model::field::FieldError;
 use incast_model::nearest::hint;
 use incast_model::renamed::renamed;
 
-use crate::tree::Tree;
-
 /// Part of a line, of a file or the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -179,10 +177,10 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// With places in a file.
+    /// Changes the diagnostics.
     #[must_use]
-    pub(crate) fn located(self, tree: &Tree) -> Self {
-        Self(tree.locate_all(self.0))
+    pub(crate) fn map(self, f: impl FnOnce(Vec<Diagnostic>) -> Vec<Diagnostic>) -> Self {
+        Self(f(self.0))
     }
 }
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 import incast
-from incast import _echo, integrity
+from incast import _echo, _tables, integrity
 from incast._nearest import hint
 from incast.cli import codes, summary
 from incast.cli.command import command, whole
@@ -101,7 +101,7 @@ def _chosen(found: incast.Results, table: str, label: str | None) -> incast.Tabl
     if table not in computed and table not in found.tables:
         allowed = ["slowdown", *found.tables]
         raise ResultsError(f"{found.path} has no table `{table}`, only {', '.join(allowed)}{hint(table, allowed)}")
-    return computed[table]() if table in computed else found.table(table)
+    return computed[table]() if table in computed else _tables.with_its_columns(found, table)
 
 
 def _print(table: incast.Table, limit: int) -> None:

@@ -114,7 +114,7 @@ impl Loaded {
 
     /// Adds places of parameters.
     pub fn locate(&self, found: Diagnostics) -> Diagnostics {
-        found.located(&self.given.tree)
+        found.map(|all| self.given.tree.locate_all(all))
     }
 }
 
