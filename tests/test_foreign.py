@@ -10,6 +10,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,7 +179,9 @@ def test_a_pipe_in_a_folder_is_no_missing_file(
     ],
 )
 def test_nested_json_is_a_damaged_file(name: str, read: Callable[[Path], object], depth: int, tmp_path: Path) -> None:
-    about = dict.fromkeys((*KEYS, *SINCE_3), "") | {"format": FORMAT, "scale": "map" if name == "map.json" else "paper"}
+    about: dict[str, Any] = dict.fromkeys((*KEYS, *SINCE_3), "")
+    about |= {"format": FORMAT, "scale": "map" if name == "map.json" else "paper"}
+    about |= {"wall_s": 1, "cpu_s": 1, "sweeps": []}
     (tmp_path / "study.json").write_text(json.dumps(about))
     (tmp_path / "trace.parquet").touch()
     for text in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
@@ -188,6 +191,40 @@ def test_nested_json_is_a_damaged_file(name: str, read: Callable[[Path], object]
             continue
         with pytest.raises(incast.IncastError, match=f"{name}.*more than 32 objects and arrays in each other"):
             read(tmp_path)
+
+
+CLAIM = {"id": "E1", "statement": "s", "source": "p", "origin": "ours", "verdict": "holds", "reason": None}
+CHECK = {"metric": "m", "series": "", "label": "m", "unit": None, "verdict": "holds", "reason": None, "expect": "1"}
+RANGE = {"value": 1, "low": None, "high": 2.5, "confidence": None, "seeds": 1, "per_seed": [1.0], "check": 0}
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "said"),
+    [
+        ("claim", {"statement": 5}, r"claims\[0\]\.statement must be a text, not 5"),
+        ("claim", {"verdict": "yes"}, r"claims\[0\]\.verdict must be one of 'holds', .*, not yes"),
+        ("claim", {"checks": 7}, "not iterable"),
+        ("check", {"seeds": 1.5}, r"claims\[0\]\.checks\[0\]\.seeds must be a whole number, not 1\.5"),
+        ("check", {"high": "2"}, r"claims\[0\]\.checks\[0\]\.high must be a number, not 2"),
+        ("check", {"per_seed": [None]}, r"claims\[0\]\.checks\[0\]\.per_seed\[0\] must be a number, not None"),
+        ("manifest", {"wall_s": "long"}, "wall_s must be a number, not long"),
+        ("manifest", {"sweeps": [1]}, r"sweeps\[0\] must be a text, not 1"),
+        ("figure", {"rows": [{"cells": [[1]], "seeds": 1}]}, r"rows\[0\]\.cells\[0\] must be a text or a number"),
+    ],
+)
+def test_claims_of_other_types_are_damage(part: str, value: dict[str, Any], said: str, tmp_path: Path) -> None:
+    def given(name: str, usual: dict[str, Any]) -> dict[str, Any]:
+        return usual | (value if part == name else {})
+
+    about = dict.fromkeys((*KEYS, *SINCE_3), "") | {"format": FORMAT, "wall_s": 1, "cpu_s": 1.5, "sweeps": []}
+    claim = given("claim", {**CLAIM, "explanation": None, "checks": [given("check", {**CHECK, **RANGE})]})
+    table: dict[str, Any] = {"name": "t", "title": "t", "about": "", "columns": [], "rows": [], "missing": None}
+    lists = {"claims": [], "charts": [], "tables": [given("figure", table)], "pauses": []}
+    figure = {"id": "1", "title": "f", "source": "ours", "about": "", **lists}
+    (tmp_path / "study.json").write_text(json.dumps(given("manifest", about)))
+    (tmp_path / "claims.json").write_text(json.dumps({"claims": [claim], "figures": [figure]}))
+    with pytest.raises(incast.ResultsError, match=f"not as incast writes it: .*{said}"):
+        open_study(tmp_path)
 
 
 def test_a_pipe_among_the_tables_of_a_sweep_is_damage(tmp_path: Path, command: Command) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
@@ -48,6 +49,13 @@ class DrawnFigure:
             "tables": [table.to_tree() for table in self.tables],
             "pauses": [each.sweep for each in self.pauses],
         }
+
+    def is_finite(self) -> bool:
+        """True if charts can draw all its points."""
+        bars = [bar for chart in self.charts for bar in chart.bars]
+        values = [*(bar.value for bar in bars), *(mark.value for chart in self.charts for mark in chart.published)]
+        ends = [end for bar in bars for end in (bar.low, bar.high) if end is not None]
+        return all(map(math.isfinite, (*values, *ends)))
 
     @classmethod
     def from_tree(cls, tree: dict[str, Any]) -> DrawnFigure:

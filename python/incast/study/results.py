@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from incast import _input, sweep
+from incast import _input, _shape, sweep
 from incast._echo import shell
 from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
@@ -31,6 +31,12 @@ CAP = "until_decided"
 """Entry of the manifest and of claims.json: most seeds of a figure, if seeds were added until figures were decided."""
 KEYS = ("format", "study", "title", "scale", "sweeps", "wall_s", "cpu_s", "incast")
 """Entries of the manifest that each of these formats has."""
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(("study", "title", "scale", "incast", "date"), str),
+    **dict.fromkeys(("wall_s", "cpu_s"), float),
+    **dict.fromkeys(("sweeps", "analyses"), list[str]),
+}
+"""Types of entries of the manifest."""
 FORMAT = 3
 """Format of the folder; another one is refused."""
 JUDGED = (2, FORMAT)
@@ -206,6 +212,11 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
         claims = _input.read_json(folder / CLAIMS, ResultsError)
         outcomes = Claims([ClaimOutcome.from_tree(tree) for tree in claims["claims"]])
         figures = [DrawnFigure.from_tree(tree) for tree in claims["figures"]]
+        _shape.check(list(outcomes), list[ClaimOutcome], "claims")
+        _shape.check(figures, list[DrawnFigure], "figures")
+        for number, figure in enumerate(figures):
+            if not figure.is_finite():
+                raise ValueError(f"figures[{number}] has a point that is no finite number")
     except FileNotFoundError:
         message = f"the study's run is not finished: it has {MANIFEST}, but no {CLAIMS}"
         raise ResultsError(f"{folder}: {message}") from None
@@ -240,4 +251,9 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise ResultsError(f"{file}: not as incast writes it: {error}") from None
     if missing:
         raise ResultsError(f"{file}: not as incast writes it: no {', '.join(missing)}")
+    try:
+        for name in TYPES.keys() & manifest.keys():
+            _shape.check(manifest[name], TYPES[name], name)
+    except TypeError as error:
+        raise ResultsError(f"{file}: not as incast writes it: {error}") from None
     return dict(manifest)

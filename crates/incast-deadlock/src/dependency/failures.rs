@@ -81,6 +81,9 @@ pub enum FailuresError {
         /// Number of sets.
         sets: usize,
     },
+    /// Without links between switches.
+    #[error("the fabric has no links between switches, so none of them can be down")]
+    None,
     /// More links down than exist, or none.
     #[error("{links} of {all} links between switches cannot be down at a time; allowed: 1 to {all}")]
     TooFewLinks {
@@ -162,6 +165,9 @@ impl Failures {
                 Ok(pairs.collect())
             }
             &Self::Random { links, samples, seed } => {
+                if all.is_empty() {
+                    return Err(FailuresError::None);
+                }
                 if links == 0 || links as usize > all.len() {
                     return Err(FailuresError::TooFewLinks { links, all: all.len() });
                 }

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 use super::{MOST_PLACES, Tree, path};
 use crate::diagnostic::Diagnostic;
 
+/// Our choice.
+const LONGEST_TITLE: usize = 1_000;
+
 pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
 
 /// Line breaks and tabs in values (SQL, prose).
@@ -36,6 +39,9 @@ impl Tree {
                     one = self.locate(one);
                 }
                 found.push(one);
+            }
+            if layout == Layout::Refused {
+                found.extend(overlong_title(value, &at).map(|one| self.locate(one)));
             }
             if !(value.is_string() && FILES.contains(&name.as_str())) {
                 self.in_value(value, &at, layout, found);
@@ -70,6 +76,15 @@ fn unreadable(at: &str, name: &str) -> Option<Diagnostic> {
         _ => format!("the name `{}` has {characters} characters", word(name)),
     };
     Some(Diagnostic::new(at, message).allowed(format!("a name of 1 to {LONGEST_NAME} characters")))
+}
+
+/// Every page and picture has it.
+fn overlong_title(value: &Value, at: &str) -> Option<Diagnostic> {
+    let text = value.as_str().filter(|_| at == "title")?;
+    let characters = text.chars().count();
+    let message = format!("the title `{}` has {characters} characters", word(text));
+    (characters > LONGEST_TITLE)
+        .then(|| Diagnostic::new(at, message).allowed(format!("at most {LONGEST_TITLE} characters")))
 }
 
 fn refused(at: &str, what: &str, text: &str, c: char) -> Diagnostic {
@@ -107,6 +122,13 @@ mod tests {
         assert!(long.starts_with("2: the name `aaa") && long.ends_with("has 201 characters"), "{long}");
         assert_eq!(invisible, r"3: the name `a\u200bb` has a control character, U+200B");
         assert_eq!(found(&format!("[scheme.{}]", "a".repeat(200)), Layout::Refused), [""; 0]);
+    }
+
+    #[test]
+    fn a_long_title_is_refused() {
+        let title = |length| found(&format!("title = \"{}\"\n", "a".repeat(length)), Layout::Refused);
+        assert_eq!(title(1000), [""; 0]);
+        assert!(title(1001)[0].ends_with("has 1001 characters"), "{:?}", title(1001));
     }
 
     #[test]
