@@ -164,10 +164,8 @@ impl Failures {
                 let pairs = all.iter().enumerate().flat_map(|(at, &a)| all[at + 1..].iter().map(move |&b| vec![a, b]));
                 Ok(pairs.collect())
             }
+            Self::Random { .. } if all.is_empty() => Err(FailuresError::None),
             &Self::Random { links, samples, seed } => {
-                if all.is_empty() {
-                    return Err(FailuresError::None);
-                }
                 if links == 0 || links as usize > all.len() {
                     return Err(FailuresError::TooFewLinks { links, all: all.len() });
                 }

@@ -185,7 +185,7 @@ fn what_is_wrong_is_said() {
     let star =
         "[fabric.star]\nhosts = 4\n[[workload]]\nincast = { fan_in = 2, size = 1 }\n[scheme.A]\ncontrol = \"hpcc\"\n";
     let star = Loaded::from_text("star.toml", star, Path::new("."), &[]).unwrap();
-    let none = check(&star, &options(r#"{"failures": 1}"#), Path::new(".")).unwrap_err().to_string();
+    let none = check(&star, &options(r#"{"failures": 8}"#), Path::new(".")).unwrap_err().to_string();
     assert!(none.contains("the fabric has no links between switches"), "{none}");
     let none = refused(r#"{"paths": {"file": "up-dwn"}}"#);
     assert!(none.contains("`up-dwn`: No such file") && none.contains("did you mean `up-down`?"), "{none}");
