@@ -11,6 +11,7 @@ import incast
 from conftest import write
 from incast import sweep
 from incast.study.results import FORMAT
+from incast.sweep.dataset import write_runs
 
 TINY = """\
 title = "two loads, two seeds"
@@ -54,6 +55,7 @@ def make_sweep(folder: Path) -> Path:
     index = json.loads(file.read_text(encoding="utf-8"))
     index["runs"].append({**FAILED, "error": "the disk is full"})
     file.write_text(json.dumps(index), encoding="utf-8")
+    write_runs(folder)
     return folder
 
 

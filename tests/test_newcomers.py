@@ -178,9 +178,9 @@ SECOND_WAY = [
     Step(
         "incast show load.toml",
         [
-            "tier 1's uplinks: 137.1 % up, 137.1 % down",
-            "warning workload[0].poisson.load (load.toml:8): background offers 137 % of the capacity of tier 1's",
-            "for at most 100 % on every link, write `load = 0.437`",
+            "tier 1's uplinks: 143.7 % up, 143.7 % down",
+            "warning workload[0].poisson.load (load.toml:8): background offers 144 % of the capacity of tier 1's",
+            "for at most 100 % on every link, write `load = 0.417`",
         ],
         gone="3",
     ),
@@ -189,7 +189,7 @@ SECOND_WAY = [
         ["`workload` is a list: for an entry, write `workload[0]`"],
         code=2,
     ),
-    Step("incast show load.toml --set workload[0].poisson.load=0.437", lacks=["warning"], gone="3"),
+    Step("incast show load.toml --set workload[0].poisson.load=0.417", lacks=["warning"], gone="3"),
     Step(
         "incast show load.toml --set switch.watchdog.enabled=true --set switch.watchdog.detection=1us",
         ["within the pause of an ordinary incast", 'write `watchdog.detection = "', "(all 2 schemes)"],

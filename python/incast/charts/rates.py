@@ -41,7 +41,9 @@ def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> C
             )
         )
         found = source.by_scheme(_measured(source, chosen, every * together))
-        rows = [(scheme, flow, f"{flow}: {names[flow]}", time, rate) for scheme, flow, time, rate in found]
+        # Damaged results can have rates of flows that the table of flows lacks.
+        shown = {flow: f"{flow}: {names[flow]}" if flow in names else str(flow) for flow in chosen}
+        rows = [(scheme, flow, shown[flow], time, rate) for scheme, flow, time, rate in found]
     count = source.rows("select count(distinct flow) from rates")[0][0]
     left_out = []
     if count > flows:
