@@ -1,5 +1,7 @@
 //! Checks without fabric and flows.
 
+use std::collections::HashSet;
+
 use incast_model::field::FieldError;
 use incast_model::range;
 use incast_sim::congestion::Control;
@@ -38,6 +40,8 @@ impl Scenario {
             );
             found.push(Diagnostic::new("scheme", "the scenario has no scheme: add at least one").allowed(known));
         }
+        let key = |one: &Diagnostic| (one.path.clone(), one.message.clone(), one.allowed.clone());
+        let mut seen: HashSet<_> = found.iter().map(key).collect();
         for (name, scheme) in &self.scheme {
             let path = path::join("scheme", name);
             if name.is_empty() {
@@ -50,7 +54,7 @@ impl Scenario {
             }
             for one in self.relations(scheme, name, &path, in_range) {
                 // Schemes repeat faults of common sections.
-                if !found.contains(&one) {
+                if seen.insert(key(&one)) {
                     found.push(one);
                 }
             }
