@@ -36,7 +36,7 @@ def inert(page: str) -> str:
     HTML is shown as text, as on the HTML page. Control characters are written as in TOML.
     """
     page = lines(page)
-    # What is text in HTML can be a link once the HTML is text.
+    # Markdown can find further links in HTML that was escaped.
     while (escaped := _escaped(page)) != page:
         page = escaped
     return page

@@ -8,7 +8,7 @@ from dataclasses import replace
 from incast.charts.chart import Chart
 
 MOST = {"p99": 100, "p95": 20}
-"""Most flows whose percentile is their maximum."""
+"""Number of flows up to which the percentile is the maximum."""
 
 
 def note(flows: Iterable[int], percentiles: Collection[str] = ()) -> str:

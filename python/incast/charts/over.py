@@ -33,7 +33,7 @@ FIGURES = {
 }
 """Figures of each run; their names end with their unit, if they have one."""
 OF_LABEL = (*(name for name in FIGURES if name.startswith("slowdown_")), "completed_share", "iteration_ps", "bus_bps")
-"""Figures of which each label has its own."""
+"""Figures that can be of one label."""
 Written = tuple[str, Callable[[float], str]]
 """How pages and pictures write values: an expression of Vega, and a function."""
 WRITTEN: Mapping[Kind, Written] = {
@@ -188,7 +188,7 @@ def rows_of(values: Sequence[Any], source: Source, label: str | None = None) -> 
 
 
 def error_bars(rows: Iterable[Mapping[str, Any]], x: str, of: str) -> Literal["", "range", "interval"]:
-    """What error bars of a figure are: nothing for one run per point; 95 % intervals if each point has three runs."""
+    """Kind of error bars: none for one run per point; 95 % intervals if each point has three runs or more."""
     counts = Counter((row["scheme"], row[x]) for row in rows if row[of] is not None)
     if max(counts.values(), default=1) == 1:
         return ""

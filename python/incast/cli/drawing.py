@@ -28,7 +28,7 @@ BARS = {
     "range": "minimum to maximum over seeds",
     "interval": "95 % confidence intervals of the means (Student's t over seeds)",
 }
-"""What error bars are."""
+"""Kinds of error bars, in words."""
 MISSING = re.compile(r"Glyph (\d+) ")
 """Matplotlib's warning about a character that its font lacks."""
 

@@ -53,7 +53,7 @@ def reading(results: Results, table: str) -> Iterator[Path]:
 
 @contextmanager
 def computing(*paths: Path) -> Iterator[None]:
-    """Report values of two sides that DuckDB cannot compute with, such as times whose sum has more than 64 bits."""
+    """Report values that DuckDB cannot compute with, such as times whose sum has more than 64 bits."""
     import duckdb
 
     try:

@@ -15,7 +15,7 @@ LAST = 0.1
 RISE = 1.05
 """Smallest ratio of the limits at the end and at the start of this part that is reported (our choice)."""
 BUSY = 0.9
-"""Throughput of this part, as a share of the optimum, from which limits do not matter (our choice)."""
+"""Share of the optimal throughput from which limits do not matter (our choice)."""
 
 
 def rising(source: Source) -> Iterator[Finding]:

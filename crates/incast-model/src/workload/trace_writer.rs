@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(again.labels[usize::from(again.flows[0].label)], "poisson");
     }
 
-    /// What each flow waits for, in order of flows.
+    /// Dependencies of each flow, in order of flows.
     fn waits(set: &FlowSet) -> Vec<(u32, Vec<u32>, Time)> {
         let of_gate =
             |gate: &Gate| gate.starts.iter().map(|&flow| (flow, gate.waits_for.clone(), gate.delay)).collect();

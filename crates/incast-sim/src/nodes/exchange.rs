@@ -26,7 +26,7 @@ struct Padded<T>(T);
 
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// By thread: steps whose packets it has posted.
+    /// By thread: number of steps with posted packets.
     posted: Vec<Padded<AtomicU32>>,
     /// By partition: bags for it. Those for later steps may be among them.
     bags: Vec<Padded<Mutex<Vec<Bag>>>>,

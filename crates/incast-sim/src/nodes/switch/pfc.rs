@@ -13,7 +13,7 @@ use crate::nodes::run::{ANY, NS3, has_extras};
 use crate::outcome::QueueRef;
 use crate::plan::Network;
 
-/// Packets of a queue whose ingress ports stand for all (our choice): a look at all would take longer than sending them.
+/// First packets of a queue, by which its ingress ports are estimated (our choice): all would take longer than sending them.
 const SAMPLE: usize = 16;
 
 impl<G: Hooks> Switch<G> {
@@ -197,7 +197,7 @@ mod tests {
         });
         bench.put(2, &[(0, Xoff(3, 0))]);
         bench.put(0, &[(1000, Data(0, 0)), (1100, Data(0, 1)), (1200, Data(1, 0))]);
-        // What others send to h3 does not count.
+        // Packets from h1 to h3 do not count.
         bench.put(1, &[(1150, Data(2, 0)), (1151, Data(2, 1))]);
         bench.run(1300);
         let sent = bench.packets(0);
