@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 
 use crate::tree::Tree;
 
-/// Before profiles and defaults.
+/// Values before profiles and defaults, and their places: `tree` has no values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Given {
     pub(super) root: Map<String, Value>,

@@ -16,6 +16,7 @@ mod place_tests;
 mod prepare;
 mod profiles;
 mod read;
+pub(crate) mod samples;
 #[cfg(test)]
 mod schema_tests;
 mod scheme;

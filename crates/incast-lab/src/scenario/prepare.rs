@@ -38,7 +38,7 @@ pub struct Prepared {
     pub flows: Arc<FlowSet>,
     /// Schemes' simulations, in the scenario's order.
     pub schemes: Vec<PreparedScheme>,
-    pub(crate) given: Given,
+    pub(crate) given: Arc<Given>,
     pub(crate) stand_ins: StandIns,
     pub(crate) found: OnceLock<Vec<Warning>>,
 }
@@ -60,6 +60,7 @@ impl Scenario {
         let fabric = Arc::new(self.build_fabric(base_dir)?);
         let tenancy = self.tenancy(&fabric, base_dir)?.map(Arc::new);
         let flows = Arc::new(self.flows(&fabric, tenancy.as_deref(), base_dir)?);
+        Diagnostics::check(self.too_many_samples(&fabric, &flows).into_iter().collect())?;
         let mut schemes = Vec::new();
         for (name, scheme) in &self.scheme {
             let path = path::join("scheme", name);
@@ -78,7 +79,7 @@ impl Scenario {
             tenancy,
             flows,
             schemes,
-            given: Given::default(),
+            given: Arc::default(),
             stand_ins: StandIns::default(),
             found: OnceLock::new(),
         })

@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use incast_model::fabric::GENERATORS;
 use incast_model::input;
@@ -16,7 +17,7 @@ use crate::tree::{Layout, Tree};
 pub struct Loaded {
     scenario: Scenario,
     base_dir: PathBuf,
-    given: Given,
+    given: Arc<Given>,
     stand_ins: StandIns,
 }
 
@@ -75,7 +76,8 @@ impl Loaded {
     }
 
     fn from_tree(mut tree: Tree, base_dir: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
-        let written = tree.clone();
+        // Without overrides nothing reads the text once more.
+        let written = if sets.is_empty() { Tree::default() } else { tree.clone() };
         for set in sets {
             tree.set(set)?;
         }
@@ -85,11 +87,11 @@ impl Loaded {
         let found = profiles::resolve(&mut tree.root);
         Diagnostics::check(tree.locate_all(found))?;
         let scenario: Scenario =
-            tree.typed().map_err(|wrong| with_whole_path(with_generators(wrong), written, base_dir, sets))?;
+            tree.take_typed().map_err(|wrong| with_whole_path(with_generators(wrong), written, base_dir, sets))?;
         let loaded = Self {
             scenario,
             base_dir: base_dir.to_owned(),
-            given: Given { root, tree },
+            given: Arc::new(Given { root, tree }),
             stand_ins: StandIns::default(),
         };
         loaded.scenario.check().map_err(|found| loaded.locate(found))?;

@@ -3,7 +3,8 @@
 use incast_model::echo::{LONGEST_NAME, is_control, word};
 use serde_json::{Map, Value};
 
-use super::{MOST_PLACES, Tree, path};
+use super::path::At;
+use super::{MOST_PLACES, Tree};
 use crate::diagnostic::Diagnostic;
 
 /// Our choice.
@@ -22,34 +23,34 @@ impl Tree {
     /// File names may have any.
     pub(crate) fn control_characters(&self, layout: Layout) -> Vec<Diagnostic> {
         let mut found = Vec::new();
-        self.in_table(&self.root, "", layout, &mut found);
+        self.in_table(&self.root, At::Root, layout, &mut found);
         found
     }
 
-    fn in_table(&self, table: &Map<String, Value>, at: &str, layout: Layout, found: &mut Vec<Diagnostic>) {
+    fn in_table(&self, table: &Map<String, Value>, at: At<'_>, layout: Layout, found: &mut Vec<Diagnostic>) {
         for (name, value) in table {
-            let at = path::join(at, name);
+            let at = At::Key(&at, name);
             let wrong = match name.chars().find(|&c| is_control(c)) {
-                Some(c) => Some(refused(&at, "name", name, c)),
-                None => unreadable(&at, name),
+                Some(c) => Some(refused(at, "name", name, c)),
+                None => unreadable(at, name),
             };
             if let Some(mut one) = wrong {
                 if found.len() < MOST_PLACES {
-                    one.place = self.sites.get(&at).map(|site| Box::new(self.place(site, true)));
+                    one.place = self.places.of_key(&one.path).map(Box::new);
                     one = self.locate(one);
                 }
                 found.push(one);
             }
             if layout == Layout::Refused {
-                found.extend(overlong_title(value, &at).map(|one| self.locate(one)));
+                found.extend(overlong_title(value, at).map(|one| self.locate(one)));
             }
             if !(value.is_string() && FILES.contains(&name.as_str())) {
-                self.in_value(value, &at, layout, found);
+                self.in_value(value, at, layout, found);
             }
         }
     }
 
-    fn in_value(&self, value: &Value, at: &str, layout: Layout, found: &mut Vec<Diagnostic>) {
+    fn in_value(&self, value: &Value, at: At<'_>, layout: Layout, found: &mut Vec<Diagnostic>) {
         match value {
             Value::String(text) => {
                 let laid_out = |c: char| layout == Layout::Allowed && matches!(c, '\n' | '\r' | '\t');
@@ -60,7 +61,7 @@ impl Tree {
             }
             Value::Array(items) => {
                 let items = items.iter().enumerate();
-                items.for_each(|(index, item)| self.in_value(item, &path::index(at, index), layout, found));
+                items.for_each(|(index, item)| self.in_value(item, At::Index(&at, index), layout, found));
             }
             Value::Object(table) => self.in_table(table, at, layout, found),
             _ => {}
@@ -68,28 +69,28 @@ impl Tree {
     }
 }
 
-fn unreadable(at: &str, name: &str) -> Option<Diagnostic> {
+fn unreadable(at: At<'_>, name: &str) -> Option<Diagnostic> {
     let characters = name.chars().count();
     let message = match characters {
         _ if name.trim().is_empty() => "a name is blank".to_owned(),
         0..=LONGEST_NAME => return None,
         _ => format!("the name `{}` has {characters} characters", word(name)),
     };
-    Some(Diagnostic::new(at, message).allowed(format!("a name of 1 to {LONGEST_NAME} characters")))
+    Some(Diagnostic::new(at.path(), message).allowed(format!("a name of 1 to {LONGEST_NAME} characters")))
 }
 
 /// Every page and picture has it.
-fn overlong_title(value: &Value, at: &str) -> Option<Diagnostic> {
-    let text = value.as_str().filter(|_| at == "title")?;
+fn overlong_title(value: &Value, at: At<'_>) -> Option<Diagnostic> {
+    let text = value.as_str().filter(|_| matches!(at, At::Key(At::Root, "title")))?;
     let characters = text.chars().count();
     let message = format!("the title `{}` has {characters} characters", word(text));
     (characters > LONGEST_TITLE)
-        .then(|| Diagnostic::new(at, message).allowed(format!("at most {LONGEST_TITLE} characters")))
+        .then(|| Diagnostic::new(at.path(), message).allowed(format!("at most {LONGEST_TITLE} characters")))
 }
 
-fn refused(at: &str, what: &str, text: &str, c: char) -> Diagnostic {
+fn refused(at: At<'_>, what: &str, text: &str, c: char) -> Diagnostic {
     let message = format!("the {what} `{}` has a control character, U+{:04X}", word(text), u32::from(c));
-    Diagnostic::new(at, message).allowed("text without control characters")
+    Diagnostic::new(at.path(), message).allowed("text without control characters")
 }
 
 #[cfg(test)]

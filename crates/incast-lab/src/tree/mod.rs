@@ -5,39 +5,24 @@
 mod controls;
 mod overrides;
 pub(crate) mod path;
+mod places;
 mod strict;
 mod toml_text;
 
 pub(crate) use controls::{FILES, Layout};
 
-use std::collections::HashMap;
-use std::ops::Range;
-
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use places::Places;
+
 use crate::diagnostic::{Diagnostic, Place};
-
-#[derive(Debug, Clone)]
-struct Source {
-    name: String,
-    text: String,
-}
-
-/// Source, and byte ranges of key and value.
-#[derive(Debug, Clone)]
-struct Site {
-    source: usize,
-    key: Range<usize>,
-    value: Range<usize>,
-}
 
 /// Values by name, with places of written ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     pub(crate) root: Map<String, Value>,
-    sources: Vec<Source>,
-    sites: HashMap<String, Site>,
+    places: Places,
 }
 
 impl Tree {
@@ -45,58 +30,24 @@ impl Tree {
         Self { root, ..Self::default() }
     }
 
-    /// The parameter's place, or the nearest written table's.
     /// Adds places to the first of many errors: each place has the text of its line, which may be the whole file.
     pub(crate) fn locate_all(&self, found: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
         let place = |(number, one)| if number < MOST_PLACES { self.locate(one) } else { one };
         found.into_iter().enumerate().map(place).collect()
     }
 
-    pub(crate) fn locate(&self, mut diagnostic: Diagnostic) -> Diagnostic {
-        if diagnostic.place.is_some() {
-            return diagnostic;
-        }
-        // A wrong name is its own place: a key (`fabric.satr`) or text (`window = "rat"`).
-        let renamed = diagnostic.message.contains("` is now `");
-        let names_itself = renamed || diagnostic.message.starts_with("unknown ");
-        if names_itself && let Some(wrong) = diagnostic.message.split('`').nth(1) {
-            let at = path::join(&diagnostic.path, wrong);
-            diagnostic.place = self.sites.get(&at).map(|site| Box::new(self.place(site, true)));
-        }
-        let mut path = Some(diagnostic.path.clone()).filter(|_| diagnostic.place.is_none());
-        while let Some(at) = path {
-            if let Some(site) = self.sites.get(&at) {
-                // A missing parameter is reported at its table's key.
-                let of_key = |wrong| at == wrong || at.ends_with(&format!(".{wrong}"));
-                let renamed = renamed && diagnostic.message.split('`').nth(1).is_some_and(of_key);
-                let key = at != diagnostic.path
-                    || renamed
-                    || diagnostic.message.starts_with("unknown field")
-                    || diagnostic.message.ends_with(ONE_ALLOWED);
-                diagnostic.place = Some(Box::new(self.place(site, key)));
-                break;
-            }
-            path = path::parent(&at);
-        }
-        if diagnostic.place.is_none()
-            && let Some(source) = self.sources.first()
-        {
-            diagnostic.place = Some(Box::new(Place::of(&source.name, &source.text, 0..0)));
-        }
-        diagnostic
+    pub(crate) fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
+        self.places.locate(diagnostic)
     }
 
     pub(crate) fn place_of(&self, path: &str) -> Option<Place> {
-        self.sites.get(path).map(|site| self.place(site, false))
+        self.places.of_value(path)
     }
 
-    fn place(&self, site: &Site, key: bool) -> Place {
-        let source = &self.sources[site.source];
-        Place::of(&source.name, &source.text, if key { site.key.clone() } else { site.value.clone() })
-    }
-
-    pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<T, Diagnostic> {
-        typed(&Value::Object(self.root.clone()), "").map_err(|diagnostic| self.locate(diagnostic))
+    /// Reads the values into a type; they are gone then, which saves their copy.
+    pub(crate) fn take_typed<T: DeserializeOwned>(&mut self) -> Result<T, Diagnostic> {
+        let root = Value::Object(std::mem::take(&mut self.root));
+        typed(&root, "").map_err(|diagnostic| self.locate(diagnostic))
     }
 }
 

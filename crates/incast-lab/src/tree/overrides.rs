@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::Tree;
 use super::path::{self, Step};
-use super::{Site, Source, Tree};
+use super::places::{OVERRIDDEN, Places};
 use crate::diagnostic::{Diagnostic, Place};
 
 impl Tree {
@@ -21,46 +22,26 @@ impl Tree {
         if steps.is_empty() {
             return Err(fail("an override must name a parameter".into(), 0..text.len()));
         }
-        let (value, places) = self.value_of(text, at + 1, &path::print(&steps));
+        let replaced = path::print(&steps);
+        let (value, inner) = value_of(text, at + 1);
         if let Err(why) = put(&mut self.root, &steps, value) {
             return Err(fail(why, 0..at));
         }
-        let replaced = path::print(&steps);
-        self.sites.retain(|path, _| !within(path, &replaced));
-        let source = self.sources.len();
-        self.sources.push(Source { name: "--set".into(), text: text.into() });
-        // Errors in made tables point at the command line.
-        for (depth, end) in text[..at].match_indices('.').map(|(end, _)| end).enumerate() {
-            let made = path::print(&steps[..=depth.min(steps.len() - 1)]);
-            if made == text[..end] && !self.sites.contains_key(&made) {
-                self.sites.insert(made, Site { source, key: 0..end, value: at + 1..text.len() });
-            }
-        }
-        self.sites.insert(replaced, Site { source, key: 0..at, value: at + 1..text.len() });
-        for (path, site) in places {
-            self.sites.insert(path, Site { source, ..site });
-        }
+        self.places.set(&replaced, (text, at), &inner);
         Ok(())
-    }
-
-    /// TOML if valid, else text; places of inner values.
-    fn value_of(&self, text: &str, from: usize, path: &str) -> (Value, Vec<(String, Site)>) {
-        // One TOML line `x=value`, padded so that places match `text`.
-        let line = format!("{}x={}", " ".repeat(from.saturating_sub(2)), &text[from..]);
-        let mut scratch = Self::default();
-        match scratch.read_source("--set", &line, "") {
-            Ok(mut table) if table.len() == 1 && from >= 2 => {
-                let places = scratch.sites.into_iter().filter(|(inner, _)| inner != "x");
-                let places = places.map(|(inner, site)| (format!("{path}{}", &inner[1..]), site)).collect();
-                (table.remove("x").unwrap_or(Value::Null), places)
-            }
-            _ => (Value::String(text[from..].trim().to_owned()), Vec::new()),
-        }
     }
 }
 
-fn within(path: &str, root: &str) -> bool {
-    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+/// TOML if valid, else text; places of inner values.
+fn value_of(text: &str, from: usize) -> (Value, Places) {
+    // One TOML line `x=value`, padded so that places match `text`.
+    let line = format!("{}{OVERRIDDEN}={}", " ".repeat(from.saturating_sub(2)), &text[from..]);
+    match Tree::of_toml("--set", &line) {
+        Ok(mut tree) if tree.root.len() == 1 && from >= 2 => {
+            (tree.root.remove(OVERRIDDEN).unwrap_or(Value::Null), tree.places)
+        }
+        _ => (Value::String(text[from..].trim().to_owned()), Places::default()),
+    }
 }
 
 fn put(root: &mut Map<String, Value>, steps: &[Step], value: Value) -> Result<(), String> {

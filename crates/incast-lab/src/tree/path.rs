@@ -10,6 +10,24 @@ pub(crate) enum Step {
     Index(usize),
 }
 
+/// Path of a value below others, written out only for an error: a file may have millions of values.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum At<'a> {
+    Root,
+    Key(&'a At<'a>, &'a str),
+    Index(&'a At<'a>, usize),
+}
+
+impl At<'_> {
+    pub(super) fn path(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Key(above, key) => join(&above.path(), key),
+            Self::Index(above, at) => index(&above.path(), *at),
+        }
+    }
+}
+
 pub(crate) fn index(path: &str, index: usize) -> String {
     format!("{path}[{index}]")
 }

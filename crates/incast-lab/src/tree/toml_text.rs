@@ -2,7 +2,9 @@ use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Site, Source, Tree, path};
+use super::Tree;
+use super::path::At;
+use super::places::Places;
 use crate::diagnostic::{Diagnostic, Place};
 
 /// Limit of the TOML library.
@@ -10,60 +12,46 @@ const LEVELS: usize = 80;
 
 impl Tree {
     pub(crate) fn of_toml(name: &str, text: &str) -> Result<Self, Diagnostic> {
-        let mut tree = Self::default();
-        tree.root = tree.read_source(name, text, "")?;
-        Ok(tree)
-    }
-
-    pub(super) fn read_source(&mut self, name: &str, text: &str, path: &str) -> Result<Map<String, Value>, Diagnostic> {
         let table = DeTable::parse(text).map_err(|error| syntax(name, text, &error))?;
-        self.sources.push(Source { name: name.to_owned(), text: text.to_owned() });
-        self.table(table.get_ref(), path).map_err(|diagnostic| self.locate(diagnostic))
+        let places = Places::of_toml(name, text);
+        let root = values(table.into_inner(), At::Root).map_err(|diagnostic| places.locate(diagnostic))?;
+        Ok(Self { root, places })
     }
+}
 
-    fn table(&mut self, table: &DeTable<'_>, path: &str) -> Result<Map<String, Value>, Diagnostic> {
-        let mut map = Map::new();
-        for (key, value) in table {
-            let path = path::join(path, key.get_ref());
-            let site = Site { source: self.sources.len() - 1, key: key.span(), value: value.span() };
-            self.sites.insert(path.clone(), site);
-            map.insert(key.get_ref().to_string(), self.value(value, &path)?);
+fn values(table: DeTable<'_>, at: At<'_>) -> Result<Map<String, Value>, Diagnostic> {
+    let values = table.into_iter().map(|(key, value)| {
+        let key = key.into_inner().into_owned();
+        let value = plain(value, At::Key(&at, &key))?;
+        Ok((key, value))
+    });
+    values.collect()
+}
+
+fn plain(value: Spanned<DeValue<'_>>, at: At<'_>) -> Result<Value, Diagnostic> {
+    Ok(match value.into_inner() {
+        DeValue::String(text) => Value::String(text.into_owned()),
+        DeValue::Boolean(flag) => Value::Bool(flag),
+        DeValue::Integer(number) => {
+            let text = number.as_str().replace('_', "");
+            let parsed = i64::from_str_radix(&text, number.radix());
+            let bad = |_| Diagnostic::new(at.path(), format!("`{text}` is too large a number"));
+            Value::Number(parsed.map_err(bad)?.into())
         }
-        Ok(map)
-    }
-
-    fn value(&mut self, value: &Spanned<DeValue<'_>>, path: &str) -> Result<Value, Diagnostic> {
-        Ok(match value.get_ref() {
-            DeValue::String(text) => Value::String(text.to_string()),
-            DeValue::Boolean(flag) => Value::Bool(*flag),
-            DeValue::Integer(number) => {
-                let text = number.as_str().replace('_', "");
-                let parsed = i64::from_str_radix(&text, number.radix());
-                Value::Number(
-                    parsed.map_err(|_| Diagnostic::new(path, format!("`{text}` is too large a number")))?.into(),
-                )
-            }
-            DeValue::Float(number) => {
-                let parsed = number.as_str().replace('_', "").parse().ok().and_then(Number::from_f64);
-                let bad = || Diagnostic::new(path, format!("`{}` is not a finite number", number.as_str()));
-                Value::Number(parsed.ok_or_else(bad)?)
-            }
-            DeValue::Datetime(date) => {
-                return Err(Diagnostic::new(path, format!("`{date}` is a date; a scenario has none")));
-            }
-            DeValue::Array(items) => {
-                let mut list = Vec::with_capacity(items.len());
-                for (index, item) in items.iter().enumerate() {
-                    let path = path::index(path, index);
-                    let site = Site { source: self.sources.len() - 1, key: item.span(), value: item.span() };
-                    self.sites.insert(path.clone(), site);
-                    list.push(self.value(item, &path)?);
-                }
-                Value::Array(list)
-            }
-            DeValue::Table(table) => Value::Object(self.table(table, path)?),
-        })
-    }
+        DeValue::Float(number) => {
+            let parsed = number.as_str().replace('_', "").parse().ok().and_then(Number::from_f64);
+            let bad = || Diagnostic::new(at.path(), format!("`{}` is not a finite number", number.as_str()));
+            Value::Number(parsed.ok_or_else(bad)?)
+        }
+        DeValue::Datetime(date) => {
+            return Err(Diagnostic::new(at.path(), format!("`{date}` is a date; a scenario has none")));
+        }
+        DeValue::Array(items) => {
+            let items = items.into_iter().enumerate();
+            Value::Array(items.map(|(index, item)| plain(item, At::Index(&at, index))).collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => Value::Object(values(table, at)?),
+    })
 }
 
 fn syntax(name: &str, text: &str, error: &toml::de::Error) -> Diagnostic {

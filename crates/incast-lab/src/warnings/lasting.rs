@@ -1,10 +1,9 @@
 //! Runs that do not end in practice.
 
-use incast_model::units::{Time, ceil3, floor3};
-use incast_model::workload::least_time;
+use incast_model::units::{Time, floor3};
 use incast_sim::MAX_TIME;
 
-use crate::scenario::Prepared;
+use crate::scenario::{Prepared, samples};
 use crate::show::TYPICAL_RATE;
 use crate::warning::{Warning, setting};
 
@@ -17,13 +16,12 @@ const MOST_SAMPLES: u64 = 1_000_000;
 const PS_PER_S: f64 = 1e12;
 
 pub(super) fn found(prepared: &Prepared) -> Vec<Warning> {
-    let horizon = prepared.scenario.simulation.horizon.unwrap_or(Time::MAX);
-    let time = least_time(&prepared.fabric, &prepared.flows).min(horizon);
-    packets(prepared, horizon).into_iter().chain(samples(prepared, time)).collect()
+    packets(prepared).into_iter().chain(many_samples(prepared)).collect()
 }
 
 /// The hosts' links limit the packets until the horizon.
-fn packets(prepared: &Prepared, horizon: Time) -> Option<Warning> {
+fn packets(prepared: &Prepared) -> Option<Warning> {
+    let horizon = prepared.scenario.simulation.horizon.unwrap_or(Time::MAX);
     let (scenario, fabric) = (&prepared.scenario, &prepared.fabric);
     let ports = fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host));
     let most_per_s = ports.map(|port| fabric.rate(port).0 as f64).sum::<f64>() / 8.0;
@@ -43,14 +41,11 @@ fn packets(prepared: &Prepared, horizon: Time) -> Option<Warning> {
     Some(Warning::new("workload", text))
 }
 
-fn samples(prepared: &Prepared, time: Time) -> Option<Warning> {
-    let measure = &prepared.scenario.measure;
-    let every = measure.sample_every?;
-    let span = measure.sample_until.unwrap_or(Time::MAX).min(time).saturating_sub(measure.sample_from);
-    let count = span.0 / every.0.max(1);
+fn many_samples(prepared: &Prepared) -> Option<Warning> {
+    let (count, span) = prepared.scenario.least_samples(&prepared.fabric, &prepared.flows)?;
     let text = format!(
         "at least {count} samples: time, memory and results grow with them; write {}",
-        setting("measure.sample_every", Time(ceil3(span.0.div_ceil(MOST_SAMPLES))))
+        samples::fewer(span, MOST_SAMPLES)
     );
     (count > MOST_SAMPLES).then(|| Warning::new("measure.sample_every", text))
 }
