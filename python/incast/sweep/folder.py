@@ -170,9 +170,11 @@ def read_index(path: Path) -> dict[str, Any]:
         raise ResultsError(f"{path} is not the folder of a sweep: it has no {INDEX}")
     try:
         index: dict[str, Any] = _input.read_json(file, ResultsError)
-        found = index["format"]
-    except (ValueError, KeyError, TypeError) as error:
+    except ValueError as error:
         raise ResultsError(f"{file} is damaged: {error}") from None
+    found = index.get("format") if isinstance(index, dict) else None
+    if found is None:
+        raise ResultsError(f"{file} is damaged: it has no `format`")
     if found != FORMAT:
         wrote = index.get("incast", "another version")
         raise ResultsError(
