@@ -16,7 +16,7 @@ import pytest
 
 import incast
 from conftest import ROOT
-from incast import plot
+from incast import plot, plot_style
 from incast._svg import smaller
 from incast.study import evaluation
 from incast.study.outcome import CheckOutcome, ClaimOutcome
@@ -103,7 +103,7 @@ def _styles(svg: str) -> list[tuple[str, str]]:
 def test_a_smaller_picture_has_the_same_elements_and_styles(results: Path) -> None:
     found = incast.open_study(results)
     figure = next(each for each in found.figures if each.charts)
-    with plot.matplotlib().rc_context({"svg.fonttype": "none"}):
+    with plot_style.matplotlib().rc_context({"svg.fonttype": "none"}):
         usual = plot.encoded(found.plot(figure.id, title=""), ".svg").decode()
     made = smaller(usual)
     assert len(made) < 0.65 * len(usual)

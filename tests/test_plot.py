@@ -21,7 +21,7 @@ from matplotlib.transforms import Bbox
 import incast
 from conftest import SMALL, Command, environment, write
 from folders import make_alphas, make_sweep
-from incast import charts, plot, plot_text
+from incast import charts, plot, plot_kinds, plot_style, plot_text
 from incast.charts import groups
 from incast.charts.closing import BEHIND, ON_CYCLE, PASSING
 from incast.charts.kinds import Kind
@@ -159,7 +159,7 @@ def rows_of(kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("width", "height"), [(3.3, None), (3.3, 2.6), (2.5, 3.0), (None, None)])
-@pytest.mark.parametrize("kind", plot.DRAWN)
+@pytest.mark.parametrize("kind", plot_kinds.DRAWN)
 def test_nothing_that_is_drawn_lies_outside_the_page(
     kind: str, width: float | None, height: float | None, sampled: incast.Results
 ) -> None:
@@ -276,7 +276,7 @@ def test_ticks_of_bins_that_lie_unevenly_do_not_overlap(sampled: incast.Results)
     figure = plot.draw(replace(chart, rows=[row for row in chart.rows if row[place] in (0, 17, 18, 19)]), width=3.3)
     assert [axes.get_xticks().tolist() for axes in figure.axes] == 3 * [[0, 19]]
     # 20 bins: ticks are at least 19 / 8 * 1.1 = 2.6 bins apart, so 3.
-    assert plot.spaced(range(20), 8) == [1, 4, 7, 10, 13, 16, 19]
+    assert plot_kinds.spaced(range(20), 8) == [1, 4, 7, 10, 13, 16, 19]
 
 
 @pytest.mark.parametrize("width", [2, 2.5, 3, 6])
@@ -588,8 +588,8 @@ def test_results_refuse_a_chart(sampled: incast.Results, kind: Kind, options: di
      ((2e-5, 9e-5), ["2·10⁻⁵", "3·10⁻⁵"])],
 )  # fmt: skip
 def test_labels_of_logarithmic_axes_have_no_formulas(limits: tuple[float, float], shown: list[str]) -> None:
-    with plot.matplotlib().rc_context(plot_text.text_size(6)):
-        figure = plot.matplotlib("figure").Figure(figsize=(6, 3))
+    with plot_style.matplotlib().rc_context(plot_text.text_size(6)):
+        figure = plot_style.matplotlib("figure").Figure(figsize=(6, 3))
         axes = figure.subplots()
         axes.set(yscale="log", ylim=limits)
         plot_text.label_powers(axes.yaxis)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incast import plot, plot_text
+from incast import plot_kinds, plot_style, plot_text
 from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.pauses import pauses as pauses_of
@@ -79,7 +79,7 @@ def draw(
     if not charts and not pauses:
         raise NothingToDrawError(f"figure {drawn.id} has nothing to draw{_instead(drawn)}")
     heights = [_rows(chart)[0] * HEIGHT + 0.6 for chart in charts] + [
-        plot.DRAWN["pauses"][1][1](list(chart.dicts())) for chart in pauses
+        plot_kinds.DRAWN["pauses"][1][1](list(chart.dicts())) for chart in pauses
     ]
     usual = max([min(3, _rows(chart)[1]) * PANEL if _rows(chart)[1] > 1 else ALONE for chart in charts] or [8])
     inches = plot_text.inches_of("width", width, usual)
@@ -91,7 +91,7 @@ def draw(
         width=inches,
         height=None if height is None else plot_text.inches_of("height", height, 0),
     )
-    with plot.matplotlib().rc_context(plot_text.text_size(inches)):
+    with plot_style.matplotlib().rc_context(plot_text.text_size(inches)):
         figure, lacking = page.draw(heights)
         if height is None and any(lacking):
             figure, _ = page.draw([each + more for each, more in zip(heights, lacking, strict=True)])
@@ -111,7 +111,7 @@ class Page:
 
     def draw(self, heights: Sequence[float]) -> tuple[Figure, list[float]]:
         """The figure with charts of these heights in inches, and the inches that the panels of each lack."""
-        figure: Figure = plot.matplotlib("figure").Figure(
+        figure: Figure = plot_style.matplotlib("figure").Figure(
             figsize=(self.width, sum(heights) if self.height is None else self.height), layout="constrained"
         )
         parts = list(figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0])
@@ -137,9 +137,11 @@ def _lacking(part: SubFigure, chart: DrawnChart) -> float:
 
 def _draw_pauses(part: SubFigure, chart: Chart, known: Mapping[Any, int], *, named: bool) -> None:
     """A chart of pauses, with the study's colours of schemes; `named` adds its heading."""
-    palette = plot.palette_of(chart)
-    styles = {plot.shown_name(name): plot.style_at(known.get(name, place)) for place, name in enumerate(palette)}
-    plot.DRAWN["pauses"][0](part, plot.rows_of(chart, palette), styles)
+    palette = plot_style.palette_of(chart)
+    styles = {
+        plot_style.shown_name(name): plot_style.style_at(known.get(name, place)) for place, name in enumerate(palette)
+    }
+    plot_kinds.DRAWN["pauses"][0](part, plot_style.rows_of(chart, palette), styles)
     if named:
         plot_text.add_title(part, chart.title)
 
@@ -192,7 +194,7 @@ def _chart(place: SubFigure, chart: DrawnChart, colours: Mapping[Any, int], *, n
         axes.set_axisbelow(True)
         handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     # In the order of the bars: the first panel may lack a series.
-    names = [*map(str, chart.order), plot.PUBLISHED]
+    names = [*map(str, chart.order), plot_kinds.PUBLISHED]
     handles = {name: handles[name] for name in names if name in handles}
     if handles:
         plot_text.add_legend(place, handles, _of_series(chart))
@@ -209,7 +211,7 @@ def _axes(axes: Axes, chart: DrawnChart) -> None:
     """Scales and titles of a panel."""
     unit = f" ({chart.unit})" if chart.unit else ""
     title = chart.y_title or f"{chart.about}{unit}"
-    short = title if len(title) <= plot.LABEL else chart.unit
+    short = title if len(title) <= plot_kinds.LABEL else chart.unit
     along = chart.x_title or chart.x
     limits = domain_of(chart)
     if chart.cdf:
@@ -243,7 +245,7 @@ def _lines(
             "markersize": 3,
             "linewidth": 1.2,
             "markevery": math.ceil(len(mine) / MARKS),
-            **plot.style_at(colours[name]),
+            **plot_style.style_at(colours[name]),
         }
         along, values = [bar.x for bar in mine], [bar.value for bar in mine]
         ends = _ends(mine)
@@ -254,7 +256,7 @@ def _lines(
         _open_ends(axes, chart, [bar.x for bar in mine if bar in below], style["color"])
     for mark in marks:
         x, y = (mark.value, mark.x) if chart.cdf else (mark.x, mark.value)
-        colour = plot.style_at(colours[mark.series])["color"] if mark.series is not None else look.INK
+        colour = plot_style.style_at(colours[mark.series])["color"] if mark.series is not None else look.INK
         _published(axes, x, y, colour, "none")
 
 
@@ -275,7 +277,7 @@ def _bars(
         mine = [bar for bar in bars if bar.series == name and (bar.value > 0 or not chart.log)]
         if not mine:
             continue
-        style = plot.style_at(colours[name])
+        style = plot_style.style_at(colours[name])
         at, values = [place(bar) for bar in mine], [bar.value for bar in mine]
         label: Style = {} if chart.series == chart.x else {"label": str(name)}
         pale = look.PALE if colours[name] >= len(look.LIGHT) else 1
@@ -304,14 +306,16 @@ def _bars(
     names, turn = plot_text.names_below(axes, list(map(str, places)), _rows(chart)[1])
     axes.set_xticks(range(len(names)), names, **turn)
     # `fit_labels` hides labels that overlap, unless their formatter is fixed.
-    axes.xaxis.set_major_formatter(plot.matplotlib("ticker").FixedFormatter(names))
+    axes.xaxis.set_major_formatter(plot_style.matplotlib("ticker").FixedFormatter(names))
     margin = (1 + plot_text.MARGIN) / 2
     axes.set_xlim(-margin, len(names) - 1 + margin)
 
 
 def _published(axes: Axes, x: float, y: float, colour: str, fill: str) -> None:
     """A hollow mark, once in the legend."""
-    label: Style = {} if plot.PUBLISHED in axes.get_legend_handles_labels()[1] else {"label": plot.PUBLISHED}
+    label: Style = (
+        {} if plot_kinds.PUBLISHED in axes.get_legend_handles_labels()[1] else {"label": plot_kinds.PUBLISHED}
+    )
     style: Style = {"marker": "D", "markersize": 5, "linestyle": "", "zorder": 5, "clip_on": False}
     axes.plot([x], [y], markerfacecolor=fill, markeredgecolor=colour, **style, **label)
 

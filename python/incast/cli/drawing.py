@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incast import charts, plot
+from incast import charts, plot, plot_style
 from incast._echo import CONTROL, word
 from incast._nearest import hint
 from incast._whole import refuse_if_there
@@ -150,7 +150,7 @@ def _ready(file: Path, *, overwrite: bool) -> None:
     if file.suffix not in ENDINGS:
         raise ResultsError(f"{file}: the name of a picture must end in {', '.join(ENDINGS)}")
     refuse_if_there(file, overwrite=overwrite)
-    plot.matplotlib()
+    plot_style.matplotlib()
 
 
 def only(folder: Path) -> Group:
