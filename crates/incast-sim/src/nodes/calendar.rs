@@ -5,7 +5,7 @@ use crate::kernel::{Id, IdVec, Member};
 
 const SLOTS: usize = 1 << u8::BITS;
 
-/// Windows that a loop finds faster than a division.
+/// Next windows in which most packets arrive.
 const NEAR: u64 = 4;
 
 /// Enough for each number of lists.
@@ -16,6 +16,11 @@ const SLOT_BITS: u32 = 6;
 pub(super) struct Woken(u64);
 
 impl Woken {
+    #[inline]
+    const fn new(until: u64, slot: u64) -> Self {
+        Self((until << SLOT_BITS) | slot)
+    }
+
     /// Packets before this time arrive in the same window.
     #[inline]
     pub(super) const fn until(self) -> u64 {
@@ -90,16 +95,23 @@ impl Calendar {
     pub(super) fn wake_for_packet(&mut self, node: Member, time: u64) -> Woken {
         debug_assert!(time >= self.end, "packets arrive in later windows");
         let (mut window, mut until) = (self.next, self.end + self.lookahead);
-        while time >= until && window - self.next < NEAR {
+        // Comparisons find near windows faster than a division.
+        for _ in 0..NEAR {
+            if time < until {
+                self.set(node, window);
+                return Woken::new(until, window & (self.lists - 1));
+            }
             (window, until) = (window + 1, until + self.lookahead);
         }
-        if time >= until {
-            window = (time / self.lookahead).min(self.next + self.lists - 1);
-            until = (window + 1) * self.lookahead;
-        }
+        self.wake_late(node, time)
+    }
+
+    #[cold]
+    fn wake_late(&mut self, node: Member, time: u64) -> Woken {
+        let window = (time / self.lookahead).min(self.next + self.lists - 1);
+        let until = (window + 1) * self.lookahead;
         self.set(node, window);
-        let until = if time < until { until } else { 0 };
-        Woken((until << SLOT_BITS) | (window & (self.lists - 1)))
+        Woken::new(if time < until { until } else { 0 }, window & (self.lists - 1))
     }
 
     /// As [`Calendar::wake_for_packet`]; returns the slot. Most packets of other partitions arrive in the next window.

@@ -358,10 +358,18 @@ impl<'a> Plan<'a> {
         if !has_transports(RUN) || u32::from(packet.size) <= u32::from(port.cut) {
             return sent;
         }
-        if has_extras(RUN) || port.speeds_up || matches!(packet.kind, Kind::Pfc | Kind::Isolation) {
+        if has_extras(RUN) || matches!(packet.kind, Kind::Pfc | Kind::Isolation) {
             return self.cut_through(number, packet, begin, sent);
         }
+        if port.speeds_up && self.speeds_up(number, packet) {
+            return sent;
+        }
         begin + u64::from(port.cut) * u64::from(port.ps_per_byte)
+    }
+
+    #[inline(never)]
+    fn speeds_up(&self, port: PortId, packet: &Packet) -> bool {
+        self.network.speeds_up(port, packet.into())
     }
 
     #[inline(never)]
