@@ -13,7 +13,8 @@ from incast.study import space
 from incast.study.description import MAP, OpenParameter, Value
 from incast.study.folder import Description
 from incast.study.space import Scalar
-from incast.sweep.plan import covers, toml, variations, varied
+from incast.sweep.overrides import covers, toml
+from incast.sweep.plan import variations, varied
 
 SCHEME = re.compile(r'scheme\.(?:"([^"]*)"|([^.]+))\.')
 """Beginning of the path of a scheme's field, with its name."""
