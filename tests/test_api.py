@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import math
 import os
+import pickle
 import pty
 import re
 import signal
@@ -30,6 +32,15 @@ from incast import schema
 def scenario(small: Path) -> incast.Scenario:
     """The small scenario as an object."""
     return incast.load(small)
+
+
+def test_a_scenario_is_copied(scenario: incast.Scenario) -> None:
+    """Also to other processes; a relative file stays in its folder."""
+    for twin in (copy.copy(scenario), copy.deepcopy(scenario), pickle.loads(pickle.dumps(scenario))):
+        assert (twin, twin.key()) == (scenario, scenario.key())
+    deep = copy.deepcopy(scenario)
+    deep.scheme.clear()
+    assert scenario.scheme
 
 
 def test_load(scenario: incast.Scenario) -> None:

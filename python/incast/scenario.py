@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +34,14 @@ class Scenario(schema.Scenario):
     """Folder of the files that the scenario names."""
     _read: tuple[dict[str, Any], _core.Scenario] | None = field(init=False, repr=False, compare=False, default=None)
     """The tree and the scenario of the core. Errors of an unchanged scenario have lines of its file."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and processes: without the scenario of the core, which is made again."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"_read": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
 
     def _core(self) -> _core.Scenario:
         tree = self.to_tree()
