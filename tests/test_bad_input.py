@@ -80,6 +80,9 @@ CASES = {
         "h9",
         ("h9",),
     ),
+    "packets that end on their way": Bad(
+        SMALL + "\n[network]\nttl = 1\n", "ttl = 1", ("switches on their path: 1", "allowed: 2 or more")
+    ),
     "trace that is not there": Bad(
         SMALL + '\n[[workload]]\ntrace = { file = "gone.csv" }\n', "gone.csv", ("gone.csv",)
     ),

@@ -54,7 +54,9 @@ class Scenario(schema.Scenario):
 
     def check(self) -> None:
         """Raise `ScenarioError` if the scenario is not valid."""
-        self.warnings()
+        core = self._core()
+        with translated():
+            core.check()
 
     def warnings(self) -> list[str]:
         """Warnings, to check before trusting the results. `run` issues them as `IncastWarning`."""

@@ -248,6 +248,10 @@ impl Scenario {
         incast_lab::synthetic(&self.loaded.scenario().workload)
     }
 
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.prepared()?.check_simulations().map_err(|found| self.loaded.locate(found).into())
+    }
+
     pub(crate) fn warnings(&self) -> Result<Vec<String>, Failure> {
         let prepared = self.prepared()?;
         Ok(summaries(prepared.warnings(), prepared.schemes.len()))

@@ -78,6 +78,11 @@ impl Scenario {
         self.0.synthetic()
     }
 
+    /// Raises the error with which a run would end at its begin.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        shared(py, &self.0, facade::Scenario::check)
+    }
+
     /// Warnings to check before trusting results.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         shared(py, &self.0, facade::Scenario::warnings)

@@ -40,6 +40,7 @@ def show(
     """
     with Phases("preparing fabric, routes and flows"), expected("scenario", file), translated():
         core = _core.Scenario.load_fabric(file, set_ or [])
+        core.check()
         summary = core.summary("json" if format == "json" else "text")
     if format == "json":
         print(summary)

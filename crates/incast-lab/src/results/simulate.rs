@@ -15,8 +15,9 @@ use incast_sim::outcome::Stop;
 use incast_sim::{Carrier, Outcome, Progress, Simulation, ValidSetup};
 
 use super::error::ResultsError;
+use crate::diagnostic::Diagnostics;
 use crate::memory::Demand;
-use crate::scenario::{Prepared, located};
+use crate::scenario::{Prepared, PreparedScheme, located};
 
 /// Progress of one scheme.
 #[derive(Debug, Clone)]
@@ -66,6 +67,17 @@ pub(super) type Engine<'a> =
     dyn Fn(ValidSetup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> + Sync + 'a;
 
 const TICK: Duration = Duration::from_millis(100);
+
+impl Prepared {
+    /// Refuses what a run refuses when it begins: parameters that do not suit the paths of flows.
+    pub fn check_simulations(&self) -> Result<(), Diagnostics> {
+        let refused = |scheme: &PreparedScheme| {
+            let error = Simulation::new(scheme.setup.clone()).err()?;
+            Some(located(&self.scenario, &scheme.name, error))
+        };
+        Diagnostics::check(self.schemes.iter().find_map(refused).into_iter().collect())
+    }
+}
 
 /// Simulates every scheme on `threads` in all (`None`: the scenario's, or one per core). With fewer schemes than threads, a
 /// simulation gets several.

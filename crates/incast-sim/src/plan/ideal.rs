@@ -34,14 +34,11 @@ impl Network {
                 ));
             }
             if switches >= usize::from(params.network.ttl) {
-                return Err(FieldError::new(
-                    "network.ttl",
-                    format!(
-                        "{} ends packets of flow {} before their destination, which is behind {switches} switches; more than \
-                         {switches} are needed",
-                        params.network.ttl, flow.0
-                    ),
-                ));
+                let message = format!(
+                    "{} ends packets of flow {} before their destination: switches on their path: {switches}",
+                    params.network.ttl, flow.0
+                );
+                return Err(FieldError::new("network.ttl", message).allowed(format!("{} or more", switches + 1)));
             }
             let size = shared.get(&(self.message_of(flow), out[0])).copied().unwrap_or(spec.size.0);
             let answered = self.hosts.transports.of_flows.acknowledges(flow);
