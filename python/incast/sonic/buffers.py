@@ -91,7 +91,7 @@ class Buffers:
                 section.add("pfc", False, "PORT_QOS_MAP, BUFFER_PG: no lossless priority")
             return
         if 0 in sets:
-            self.notes.append("priority 0 with PFC: in incast it carries PFC frames and CNPs and is lossy")
+            self.notes.append("priority 0 with PFC: in incast it carries PFC frames and is lossy")
         section.add(
             "lossless", [one for one in sets if one], "PORT_QOS_MAP: pfc_enable, or lossless groups of BUFFER_PG"
         )

@@ -98,7 +98,7 @@ def write_scheduler(config: ConfigDb, ports: list[DevicePort], section: Section,
     if missing:
         notes.append(f"queues {', '.join(map(str, missing))} without scheduler: the smallest weight")
     if dict(chosen).get(0) and _kind(config, dict(chosen)[0]) != "STRICT":
-        notes.append("scheduler of queue 0: in incast it carries PFC frames and CNPs and is served first")
+        notes.append("scheduler of queue 0: in incast it carries PFC frames and is served first")
     for name in sorted({name for _, name in chosen}):
         given = [field for field in ("cir", "pir", "cbs", "pbs") if config.text("SCHEDULER", name, field)]
         if given:

@@ -191,8 +191,8 @@ pub enum PfcMode {
     },
 }
 
-/// Order in which the eight queues of a port are served. Priority 0 carries PFC frames and CNPs, is always served first
-/// and never paused.
+/// Order in which the eight queues of a port are served. Priority 0 carries PFC frames and isolation messages, is always
+/// served first and never paused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SchedulerParams {
