@@ -11,8 +11,10 @@ import pytest
 import incast
 from conftest import Command, write
 from incast import charts, plot, report
+from incast.charts import look
 from incast.findings.guarantees import guarantees
 from incast.findings.limits import rising
+from incast.tenants.capacity import carried
 from incast.tenants.text import text as tenants_text
 
 SCENARIO = """
@@ -141,11 +143,33 @@ def test_schemes_are_not_blamed_for_guarantees_that_exceed_the_links(tmp_path: P
     assert all("less than 95 % of the share of their guarantee that the links carry" in each.text for each in others)
 
 
+def test_guarantees_exceed_links_only_while_their_vms_send(tmp_path: Path) -> None:
+    """Tenant b sends for 100 ms of the 375 ms that count."""
+    of_b = 'tenant = "b"\nlist = [{ src = 0, dst = 1, size = "backlogged"'
+    text = OVERCOMMITTED.replace(of_b, f'{of_b}, start = "300ms"').replace('"500ms"\n[measure]', '"400ms"\n[measure]')
+    text = text[: text.index("[scheme.ES]")] + '[scheme.R]\ntransport = "udp"\nhypervisor = "reservation"\n'
+    with pytest.warns(incast.IncastWarning, match=r"receive at h3 are 1\.2 Gb/s together"):
+        results = incast.load(write(tmp_path, text)).run()
+    # 600 Mb/s alone and 500 Mb/s together, of 600; what waits for the limit at 400 ms is sent later.
+    source = charts.Source([results])
+    carries = carried(source)
+    assert carries["R", "h3.0", "receive"] == pytest.approx((275 * 600 + 100 * 500) / (375 * 600), abs=0.02)
+    assert carries["R", "h3.1", "receive"] == pytest.approx(500 / 600, abs=0.03)
+    assert [each.text.split(": ")[-1] for each in guarantees(source)][:1] == ["no scheme can keep all of them."]
+
+
 def test_rate_limits_that_still_rise_at_the_end_are_reported(tmp_path: Path) -> None:
     results = incast.load(write(tmp_path, OVERCOMMITTED.replace("600Mbps", "300Mbps"))).run()
-    (found,) = rising(charts.Source([results]))
+    source = charts.Source([results])
+    (found,) = rising(source)
     assert found.schemes == ("Seawall",)
     assert found.text.startswith("Seawall: rate limits were still rising when the load ended, at 500 ms: by ")
+    # Not those of ACKs, which nothing waits for.
+    ((total,),) = source.rows(
+        "select sum(limit_bps) from limits where scheme = 'Seawall' and waiting_packets > 0 and time_ps = 500000000000",
+        {},
+    )
+    assert f"to {look.rate(total)} in total" in found.text
 
 
 def test_jain() -> None:

@@ -21,8 +21,8 @@ BUSY = 0.9
 def rising(source: Source) -> Iterator[Finding]:
     """Schemes with rate limits that rose to the end of the load: a longer run would have more throughput.
 
-    In the last tenth of the load the sum of all limits never falls and rises by 5 % or more, packets wait at limiters
-    at each sample, and throughput is below 90 % of the optimum.
+    In the last tenth of the load the limits of pairs whose packets wait at each sample never fall together and rise by
+    5 % or more, and throughput is below 90 % of the optimum.
     """
     if not source.count("limits") or not source.count("throughput"):
         return
@@ -45,18 +45,22 @@ _RISING = """
     with ends as (
         select scheme, least(max(end_ps), coalesce($load_end::bigint, max(end_ps))) as loaded
         from throughput group by scheme),
+    late as (
+        select limits.*, loaded, count(distinct time_ps) over (partition by scheme) as times
+        from limits join ends using (scheme) where time_ps between (1 - $last) * loaded and loaded),
+    held as (
+        select scheme, pair from late group by scheme, pair
+        having min(waiting_packets) > 0 and count(*) = any_value(times)),
     sums as (
-        select scheme, time_ps, any_value(loaded) as loaded, sum(limit_bps)::double as limit_bps,
-            sum(waiting_packets) as waiting
-        from limits join ends using (scheme) where time_ps between (1 - $last) * loaded and loaded
-        group by scheme, time_ps),
+        select scheme, time_ps, any_value(loaded) as loaded, sum(limit_bps)::double as limit_bps
+        from late join held using (scheme, pair) group by scheme, time_ps),
     steps as (
         select *, limit_bps < lag(limit_bps) over (partition by scheme order by time_ps) as falls from sums),
     risen as (
         select scheme, arg_max(limit_bps, time_ps) / arg_min(limit_bps, time_ps) as ratio,
             arg_max(limit_bps, time_ps) as limit_bps, any_value(loaded) as loaded
         from steps group by scheme
-        having count(*) > 1 and min(waiting) > 0 and not coalesce(bool_or(falls), false)),
+        having count(*) > 1 and not coalesce(bool_or(falls), false)),
     used as (
         select scheme, sum(wire_bytes) / sum(optimum_bytes) as part
         from throughput join ends using (scheme) where start_ps >= (1 - $last) * loaded and end_ps <= loaded

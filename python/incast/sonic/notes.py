@@ -95,8 +95,8 @@ class Notes:
         strict = scheduler == "strict-priority" or (isinstance(scheduler, dict) and scheduler["drr"].get("strict"))
         if strict:
             yield (
-                "queue 0 before all others: SONiC serves STRICT queues from the highest number, so queue 0 (PFC frames in "
-                "incast) comes after the other STRICT queues"
+                "queue 0 before all others: SONiC serves STRICT queues from the highest number, so queue 0 (PFC frames "
+                "in incast) comes after the other STRICT queues"
             )
         if isinstance(scheduler, dict):
             yield "the size of switch.scheduler.drr.quanta: weights of DWRR keep the ratio"

@@ -60,13 +60,15 @@ def carried(source: Source, skip: float = SKIP) -> Mapping[tuple[str, str, str],
     rows = source.rows(
         f"""{_QUERY},
             shares as (
-                select scheme, server, direction, least(1, capacity_bps / entitled_bps) as share from loads
-                where entitled_bps > $excess * capacity_bps),
+                select scheme, server, direction, start_ps, least(1, capacity_bps / entitled_bps) as share
+                from loads where entitled_bps > $excess * capacity_bps),
             each as (
                 select far.*, least(coalesce(a.share, 1), coalesce(b.share, 1)) as share
-                from far left join shares as a on a.scheme = far.scheme and server = src_server and direction = 'send'
-                    left join shares as b on b.scheme = far.scheme and b.server = dst_server
-                        and b.direction = 'receive'),
+                from far
+                    left join shares as a on a.scheme = far.scheme and a.start_ps = far.start_ps
+                        and a.server = src_server and a.direction = 'send'
+                    left join shares as b on b.scheme = far.scheme and b.start_ps = far.start_ps
+                        and b.server = dst_server and b.direction = 'receive'),
             parts as (
                 select scheme, src_name as name, 'send' as direction, entitled, share from each union all
                 select scheme, dst_name, 'receive', entitled, share from each union all
@@ -89,11 +91,13 @@ _QUERY = f"""{PAIRS}, {ACTIVE},
         union all
         select peer_name, 'receive', sum(rate_bps)::bigint from uplinks group by all),
     sums as (
-        select scheme, unnest([src_server, dst_server]) as server, unnest(['send', 'receive']) as direction, entitled
+        select scheme, start_ps, active_ps, unnest([src_server, dst_server]) as server,
+            unnest(['send', 'receive']) as direction, entitled
         from far),
     loads as (
-        select scheme, server, direction, sum(entitled) * 8e12 / any_value(last - first) as entitled_bps,
+        select scheme, server, direction, start_ps, sum(entitled) * 8e12 / max(active_ps) as entitled_bps,
             any_value(capacity_bps) as capacity_bps
-        from sums join span using (scheme) join capacities using (server, direction)
-        group by scheme, server, direction)
+        from sums join capacities using (server, direction) group by scheme, server, direction, start_ps)
 """
+"""Entitled throughput at the links of servers, by interval between samples: VMs that do not send at one time have
+space."""
