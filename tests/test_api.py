@@ -39,6 +39,7 @@ def test_a_scenario_is_copied(scenario: incast.Scenario) -> None:
     for twin in (copy.copy(scenario), copy.deepcopy(scenario), pickle.loads(pickle.dumps(scenario))):
         assert (twin, twin.key()) == (scenario, scenario.key())
     deep = copy.deepcopy(scenario)
+    assert deep.scheme is not None
     deep.scheme.clear()
     assert scenario.scheme
 

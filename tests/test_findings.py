@@ -17,6 +17,7 @@ from incast.findings.drops import drops
 from incast.findings.failures import failures
 from incast.findings.finding import COMPARISON, LONG_PAUSES
 from incast.findings.overload import overload
+from incast.findings.own_queue import own_queues
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
 from incast.findings.ranking import classes, distance
@@ -374,6 +375,21 @@ def test_busy_tiers_of_runs_of_different_lengths_have_these() -> None:
     assert texts(overload, source) == [
         "A: the 2 links from hosts to tier 1 were 100 % utilised on average over a run of 10 us: they limit flows."
     ]
+
+
+def test_waits_in_the_own_queue_of_a_host() -> None:
+    def source(own: int, at_switch: int) -> Made:
+        port = {"rate_bps": 10**9}
+        host = {**port, "port": 0, "node_name": "h0", "tier": 0, "peak_queue_bytes": own}
+        return Made(ports=[host, {**port, "port": 1, "node_name": "s0", "tier": 1, "peak_queue_bytes": at_switch}])
+
+    # 125 kB at 1 Gb/s take 1 ms.
+    assert texts(own_queues, source(250_000, 25_000)) == [
+        "Packets waited up to 2 ms in the queue of their own host (h0: 250 kB), at switches up to 200 us. This queue "
+        "has no limit, unless `host.nic_queue` is `port` and `switch.queues` has a limit."
+    ]
+    assert texts(own_queues, source(124_000, 0)) == []
+    assert texts(own_queues, source(250_000, 26_000)) == []
 
 
 def test_equal_schemes_are_named() -> None:

@@ -15,6 +15,7 @@ from incast.findings.finding import Finding
 from incast.findings.guarantees import guarantees
 from incast.findings.limits import rising
 from incast.findings.overload import overload
+from incast.findings.own_queue import own_queues
 from incast.findings.partial import partial
 from incast.findings.pauses import pauses
 from incast.findings.quiet import quiet
@@ -45,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     victims,
     guarantees,
     rising,
+    own_queues,
     timeouts,
     retransmissions,
     spurious,

@@ -82,7 +82,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("packets.control", If(|facts| facts.other_transports())),
     ("packets.gap", Always),
     ("host.jitter", Always),
-    ("host.nic_queue", If(|facts| facts.other_transports())),
+    ("host.nic_queue", If(|facts| facts.nic_queue())),
     ("host.classes", If(|facts| facts.classes())),
     ("rdma.ack_every", If(|facts| facts.rdma())),
     ("rdma.ack_priority", If(|facts| facts.rdma())),

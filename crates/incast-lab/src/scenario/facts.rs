@@ -7,7 +7,7 @@ use incast_model::tenant::{Placement, TenantSpec, VmCount};
 use incast_model::units::{Rate, Time};
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
-use incast_sim::host::{ClassBy, CnpMode, Recovery};
+use incast_sim::host::{ClassBy, CnpMode, NicQueue, Recovery};
 use incast_sim::switch::{Forwarding, Headroom, PortProfile, QueueParams};
 use incast_sim::tenant::{Hypervisor, RateParams};
 use incast_sim::transport::{TcpParams, Transport};
@@ -90,6 +90,17 @@ impl<'a> Facts<'a> {
 
     pub(super) fn other_transports(&self) -> Verdict {
         unless(self.transports().next().is_some(), "all flows use RDMA")
+    }
+
+    /// `host.nic_queue = "port"`: the limit is that of switch ports.
+    pub(super) fn nic_queue(&self) -> Verdict {
+        self.other_transports()?;
+        let params = self.params();
+        let endless = params.host.nic_queue == NicQueue::Port && params.switch.queues == QueueParams::Shared;
+        unless(
+            !endless,
+            "switch.queues = \"shared\" has no limit for a port; write `switch.queues.drop-tail.limit = \"150kB\"`",
+        )
     }
 
     pub(super) fn shares_buffers(&self) -> Verdict {

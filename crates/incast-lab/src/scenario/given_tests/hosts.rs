@@ -183,7 +183,13 @@ pub(super) const CASES: &[Case] = &[
         "host.nic_queue",
         "host.nic_queue",
         &[HPCC, "[host]\nnic_queue = \"port\"\n"],
+        &[TCP, "[host]\nnic_queue = \"port\"\n[switch]\nqueues.drop-tail.limit = \"150kB\"\n"],
+    ),
+    (
+        "host.nic_queue",
+        "host.nic_queue",
         &[TCP, "[host]\nnic_queue = \"port\"\n"],
+        &[TCP, "[host]\nnic_queue = \"port\"\n[switch]\nqueues.pfabric.limit = \"36kB\"\n"],
     ),
     ("rdma.ack_every", "rdma.ack_every", &[TCP, "[rdma]\nack_every = 2\n"], &[HPCC, "[rdma]\nack_every = 2\n"]),
     (
