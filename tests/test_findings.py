@@ -24,6 +24,7 @@ from incast.findings.ranking import classes, distance
 from incast.findings.retransmissions import retransmissions, spurious, timeouts
 from incast.findings.storms import watchdog
 from incast.findings.stuck import stuck
+from incast.findings.tags import made_lossy
 from incast.findings.unfinished import unfinished
 from incast.findings.victims import victims
 from incast.findings.words import counted, joined, number, share, spread
@@ -276,6 +277,14 @@ def test_lossless_drops_come_before_others() -> None:
 
 def test_drops_on_failed_links_have_another_rule() -> None:
     assert texts(drops, Made({"A": manifest(counts={"drops": 2, "link_down_drops": 2})})) == []
+
+
+def test_packets_that_tags_make_lossy_are_counted() -> None:
+    source = Made({"A": manifest(counts={"made_lossy": 120_000}), "B": manifest()}, flows=[{}, {"scheme": "B"}])
+    assert texts(made_lossy, source) == [
+        "A: Tagger's rules made 120,000 packets lossy: they do not expect the paths of these packets, which full "
+        "buffers can drop."
+    ]
 
 
 def test_unfinished_flows_have_reason_and_signs() -> None:

@@ -68,8 +68,8 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
     let mut warn = |field: &str, message: String| {
         found.push(Warning::new(field, message));
     };
-    if let Some(cycle) = &scheme.cyclic_rules {
-        warn("switch.tagging.rules", cycle.clone());
+    for wrong in &scheme.rule_warnings {
+        warn("switch.tagging.rules", wrong.clone());
     }
     let with_int = flows_of(setup, |control| control.telemetry() == Telemetry::Int);
     let switches = with_int.map(&links).max().unwrap_or(0).saturating_sub(1);

@@ -24,6 +24,7 @@ from incast.findings.seed import one_seed
 from incast.findings.slower import slower, with_losses
 from incast.findings.storms import storms, watchdog
 from incast.findings.stuck import stuck
+from incast.findings.tags import made_lossy
 from incast.findings.unfinished import unfinished
 from incast.findings.unreached import unreached, with_caveat
 from incast.findings.victims import victims
@@ -39,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     slower,
     unreached,
     drops,
+    made_lossy,
     unfinished,
     partial,
     stuck,

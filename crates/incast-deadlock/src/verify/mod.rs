@@ -103,6 +103,16 @@ pub fn verify(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>) -> Result<Verif
     verify_classes(wiring, rules, elp, 1)
 }
 
+/// Turns that make packets with the tag `sent` lossy on these paths: their number, and some of them.
+pub fn lossy_turns(
+    wiring: &Wiring<'_>,
+    rules: &Rules,
+    elp: &Elp<'_>,
+    sent: Tag,
+) -> Result<(usize, Vec<LossyWalk>), ElpError> {
+    walk::walk((wiring, rules, sent), elp).map(|(_, count, named)| (count, named))
+}
+
 /// [`verify`] for several traffic classes, with tags 1, 2, …
 pub fn verify_classes(
     wiring: &Wiring<'_>,

@@ -15,9 +15,10 @@ use incast_sim::network::NetworkParams;
 use serde::{Deserialize, Serialize};
 
 use super::links::links;
-use super::traffic::{self, Paths, Tagged, Traffic};
+use super::traffic::{self, Tagged, Traffic};
 use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::scenario::given_paths::{GivenPaths, path_set};
 use crate::scenario::{self, Loaded};
 
 /// Our choice.
@@ -234,7 +235,7 @@ impl Search<'_> {
         &self,
         names: &[String],
         (priorities, tagged): (&[u8], Option<&Tagged>),
-        (packets, paths): (&Packets<'_>, &Paths),
+        (packets, paths): (&Packets<'_>, &GivenPaths),
         network: &NetworkParams,
     ) -> Result<CheckedGraph, Diagnostics> {
         let (wiring, options) = (self.wiring, self.options);
@@ -243,7 +244,7 @@ impl Search<'_> {
         let mut elps: Vec<(Option<&str>, Elp<'_>)> =
             packets.parts.iter().map(|(when, kind)| (when.as_deref(), kind.elp())).collect();
         if options.paths == PathsOption::Routes && !paths.is_empty() {
-            let elp = Elp::Paths(traffic::path_set(wiring, self.flows, paths));
+            let elp = Elp::Paths(path_set(wiring, self.flows, paths));
             turns.union(&Dependencies::turns_on(wiring, &elp).map_err(|error| wrong(error.to_string()))?);
             // First: an explicit path explains more than routes.
             elps.insert(0, (None, elp));

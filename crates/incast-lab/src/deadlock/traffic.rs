@@ -1,10 +1,8 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use incast_deadlock::elp::PathSet;
 use incast_deadlock::rules::Rules;
 use incast_deadlock::{Tag, Wiring};
-use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::flow::FlowSet;
 use incast_sim::Params;
 use incast_sim::network::NetworkParams;
@@ -12,6 +10,7 @@ use incast_sim::switch::{QueueParams, SwitchParams};
 
 use super::Ready;
 use crate::diagnostic::Diagnostics;
+use crate::scenario::given_paths::GivenPaths;
 use crate::scenario::{Scheme, located, of_classes, tagging};
 use crate::tree::path;
 
@@ -22,7 +21,7 @@ pub(super) struct Traffic {
     pub(super) lossy: Vec<u8>,
     pub(super) without_pfc: Option<&'static str>,
     /// Without tags, by equal explicit paths.
-    pub(super) held: Vec<(Vec<u8>, Paths)>,
+    pub(super) held: Vec<(Vec<u8>, GivenPaths)>,
     pub(super) tagged: Option<Tagged>,
 }
 
@@ -32,11 +31,8 @@ pub(super) struct Tagged {
     /// From tag 1 on.
     pub(super) priorities: Vec<u8>,
     pub(super) sent: Vec<Tag>,
-    pub(super) paths: Paths,
+    pub(super) paths: GivenPaths,
 }
-
-/// Explicit paths (number, true if backwards) with their first flow.
-pub(super) type Paths = BTreeMap<(u32, bool), usize>;
 
 /// Equal traffic once.
 pub(super) fn of_schemes(
@@ -81,7 +77,7 @@ fn of_scheme(
             priorities: priorities.clone(),
         }
     });
-    let mut groups: Vec<(Vec<u8>, Paths)> = Vec::new();
+    let mut groups: Vec<(Vec<u8>, GivenPaths)> = Vec::new();
     for &priority in held.iter().filter(|priority| !priorities.contains(priority)) {
         let paths = paths_of(&flows, &params, &[priority]);
         match groups.iter_mut().find(|(_, known)| *known == paths) {
@@ -110,8 +106,8 @@ fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8>
 }
 
 /// ACKs and CNPs take the data's path backwards.
-fn paths_of(flows: &FlowSet, params: &Params, priorities: &[u8]) -> Paths {
-    let mut paths = Paths::new();
+fn paths_of(flows: &FlowSet, params: &Params, priorities: &[u8]) -> GivenPaths {
+    let mut paths = GivenPaths::new();
     for (index, flow) in flows.flows.iter().enumerate() {
         let Some(path) = flow.path else { continue };
         let answers = [params.rdma.ack_priority.unwrap_or(flow.priority), params.rdma.cnp_priority];
@@ -134,23 +130,4 @@ fn without_pfc(switch: &SwitchParams) -> Option<&'static str> {
         SwitchParams { lossless, .. } if lossless.is_empty() => Some("no priority is lossless (switch.lossless)"),
         _ => None,
     }
-}
-
-pub(super) fn path_set(wiring: &Wiring<'_>, flows: &FlowSet, paths: &Paths) -> PathSet {
-    let mut set = PathSet::new();
-    for (&(path, back), flow) in paths {
-        let mut nodes = flows.paths[path as usize].clone();
-        if back {
-            nodes.reverse();
-        }
-        let place = if back { format!("answers to flow {flow}") } else { format!("flow {flow}") };
-        set.push_ports(wiring, place, &ports_by(wiring.fabric(), &nodes));
-    }
-    set
-}
-
-/// Takes the first of parallel links, as the simulator does.
-fn ports_by(fabric: &Fabric, nodes: &[NodeId]) -> Vec<PortId> {
-    let port = |pair: &[NodeId]| fabric.ports_of(pair[0]).find(|&port| fabric.neighbour(port) == pair[1]);
-    nodes.windows(2).filter_map(port).collect()
 }

@@ -4,6 +4,7 @@ mod check;
 mod effects;
 mod facts;
 mod given;
+pub(crate) mod given_paths;
 #[cfg(test)]
 mod given_tests;
 mod idle;

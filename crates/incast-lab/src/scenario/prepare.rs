@@ -50,8 +50,8 @@ pub struct PreparedScheme {
     pub name: String,
     /// Input of the simulator.
     pub setup: ValidSetup,
-    /// Warning about tagging rules that allow a cyclic buffer dependency.
-    pub(crate) cyclic_rules: Option<String>,
+    /// Warnings about tagging rules that allow a cyclic buffer dependency, or make flows lossy.
+    pub(crate) rule_warnings: Vec<String>,
 }
 
 impl Scenario {
@@ -66,11 +66,11 @@ impl Scenario {
             let path = path::join("scheme", name);
             let Carried { controls, transports, carriers } = carried(scheme, &path, &flows)?;
             let params = self.params(scheme, &path)?;
-            let (tags, cyclic_rules) = self.tag_rules(name, &fabric, (&params, &flows), base_dir)?.unzip();
+            let (tags, warnings) = self.tag_rules(name, &fabric, (&params, &flows), base_dir)?.unzip();
             let (fabric, flows, tenancy) = (fabric.clone(), flows.clone(), tenancy.clone());
             let setup = Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params };
             let setup = setup.checked().map_err(|error| located(self, name, error))?;
-            schemes.push(PreparedScheme { name: name.clone(), setup, cyclic_rules: cyclic_rules.flatten() });
+            schemes.push(PreparedScheme { name: name.clone(), setup, rule_warnings: warnings.unwrap_or_default() });
         }
         Ok(Prepared {
             scenario: self.clone(),

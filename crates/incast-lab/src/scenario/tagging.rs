@@ -1,12 +1,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use incast_deadlock::Wiring;
 use incast_deadlock::elp::{Choice, Elp, Roots, ShortestPaths, UpDown};
 use incast_deadlock::export::read_json;
 use incast_deadlock::rules::Rules;
 use incast_deadlock::tagging::{ClosScheme, Greedy, Injection, Order, Tagging};
-use incast_deadlock::verify::{Circularity, fit};
+use incast_deadlock::verify::{Circularity, fit, lossy_turns};
+use incast_deadlock::{Tag, Wiring};
 use incast_model::fabric::Fabric;
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
@@ -15,23 +15,25 @@ use incast_sim::Params;
 use incast_sim::switch::{TagMethod, TagRules, TaggedPaths, TaggingParams};
 
 use super::Scenario;
+use super::given_paths::{GivenPaths, path_set};
 use super::prepare::{located, of_classes};
 use crate::diagnostic::Diagnostics;
 
-type RulesAndWarning = (Arc<TagRules>, Option<String>);
+type RulesAndWarnings = (Arc<TagRules>, Vec<String>);
 
 impl Scenario {
-    /// Rules and a warning about them; `None` without tagging.
+    /// Rules and warnings about them; `None` without tagging.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
         fabric: &Fabric,
         (params, flows): (&Params, &Arc<FlowSet>),
         base: &Path,
-    ) -> Result<Option<RulesAndWarning>, Diagnostics> {
+    ) -> Result<Option<RulesAndWarnings>, Diagnostics> {
         let wiring = Wiring::new(fabric);
         let Some((rules, classes)) = self.tagger(scheme, &wiring, params, base)? else { return Ok(None) };
         let flows = of_classes(flows, params);
+        let lossy = lossy_paths(&wiring, &rules, params, &flows);
         let mut warning = classes.and_then(|classes| cycle_warning(&wiring, &[&rules], classes, params, &flows));
         let (mut tags, mut before) = (table(fabric, &rules), rules);
         for (number, change) in params.switch.tagging.change.iter().enumerate() {
@@ -42,7 +44,7 @@ impl Scenario {
             tags.change(change.times(fabric, params.seed, number as u64), table(fabric, &rules));
             before = rules;
         }
-        Ok(Some((Arc::new(tags), warning)))
+        Ok(Some((Arc::new(tags), warning.into_iter().chain(lossy).collect())))
     }
 
     /// Rules and a file's traffic classes; `None` without tagging.
@@ -105,6 +107,28 @@ fn cycle_warning(
         ("old and new rules of a change together", "")
     };
     Some(format!("{what} allow a cyclic buffer dependency, so they do not prevent deadlocks: {cycle}{advice}"))
+}
+
+/// The first flow with an explicit path, in one direction, on which these rules make packets of its data lossy.
+fn lossy_paths(wiring: &Wiring<'_>, rules: &Rules, params: &Params, flows: &FlowSet) -> Option<String> {
+    let tags = (1..=rules.tags()).zip(&params.switch.lossless);
+    let found = tags.flat_map(|(tag, &priority)| {
+        let mut paths = GivenPaths::new();
+        for (index, flow) in flows.flows.iter().enumerate().filter(|(_, flow)| flow.priority == priority) {
+            flow.path.map(|path| paths.entry((path, false)).or_insert(index));
+        }
+        let alone = |(path, flow): (&(u32, bool), &usize)| {
+            let elp = Elp::Paths(path_set(wiring, flows, &GivenPaths::from([(*path, *flow)])));
+            Some((*flow, lossy_turns(wiring, rules, &elp, Tag(tag)).ok()?.1.into_iter().next()?))
+        };
+        paths.iter().filter_map(alone).min_by_key(|(flow, _)| *flow)
+    });
+    let (flow, walk) = found.min_by_key(|(flow, _)| *flow)?;
+    Some(format!(
+        "packets of flow {flow} become lossy on its `path`, at {}: the rules are not made for it; give rules that `incast \
+         deadlock tag --paths FILE` makes of a file with this path",
+        walk.turn
+    ))
 }
 
 const PATHS: &str = "switch.tagging.paths";
@@ -223,6 +247,26 @@ switch.tagging.enabled = true
         assert_eq!((new(1, "leaf1", "spine0", "spine1"), new(2, "leaf1", "spine0", "spine1")), (Some(2), None));
         let said = summary(&tagger.params, tagger.tags.as_deref()).unwrap();
         assert_eq!(said, "tagging: 2 tags (priorities 3, 4) for up-down paths with 1 bounce, lossy priority 1");
+    }
+
+    #[test]
+    fn rules_of_routes_are_not_made_for_longer_paths() {
+        let text = |paths: &str, path: &str| {
+            format!(
+                "[fabric.custom]\nhosts = 3\nswitches = [\"s0\", \"s1\", \"s2\"]\nlinks = [{{ a = \"h0\", b = \"s0\" }}, {{ a = \"h1\", b = \"s1\" \
+                 }}, {{ a = \"h2\", b = \"s2\" }}, {{ a = \"s0\", b = \"s1\" }}, {{ a = \"s1\", b = \"s2\" }}, {{ a = \
+                 \"s2\", b = \"s0\" }}]\n[[workload]]\nlist = [{{ src = 0, dst = 2, size = \"1MB\", path = {path} }}]\n\
+                 [scheme.A]\ncontrol = \"unlimited\"\nswitch.tagging = {{ enabled = true, paths = \"{paths}\" }}\n"
+            )
+        };
+        let warned = |text: &str| prepared(text, Path::new(".")).unwrap().schemes[0].rule_warnings.clone();
+        let long = r#"["h0", "s0", "s1", "s2", "h2"]"#;
+        for paths in ["routes", "shortest"] {
+            let [one] = &warned(&text(paths, long))[..] else { panic!("{paths}") };
+            assert!(one.starts_with("packets of flow 0 become lossy on its `path`, at "), "{one}");
+            assert!(one.contains("s1"), "{one}");
+        }
+        assert_eq!(warned(&text("routes", r#"["h0", "s0", "s2", "h2"]"#)), [""; 0]);
     }
 
     /// Rules of the Clos with one bounce, as exported.
