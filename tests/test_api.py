@@ -34,6 +34,11 @@ def scenario(small: Path) -> incast.Scenario:
     return incast.load(small)
 
 
+def test_added_columns_fit_their_type(scenario: incast.Scenario) -> None:
+    with pytest.raises(ValueError, match=r"column 'big': whole numbers must be from -2\^63 to 2\^63 - 1"):
+        scenario.run(columns={"big": 2**63})
+
+
 def test_a_scenario_is_copied(scenario: incast.Scenario) -> None:
     """Also to other processes; a relative file stays in its folder."""
     for twin in (copy.copy(scenario), copy.deepcopy(scenario), pickle.loads(pickle.dumps(scenario))):

@@ -57,6 +57,7 @@ def test_command(command: Command) -> None:
     ("asked", "says"),
     [
         (("--size", "10"), "--size cannot be `10`, allowed: SWITCHESxPORTS"),
+        (("--size", "4294967296x4"), "--size cannot be `4294967296x4`, allowed: SWITCHESxPORTS"),
         (("--size", "10x12", "--convention", "Fn"), "no convention `Fn`; allowed: F, Fm, A, A', B, C, D, E, G"),
         (("--size", "3x40"), "--size: 3 switches of 40 ports: "),
     ],

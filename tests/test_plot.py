@@ -522,6 +522,8 @@ def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
         (["slowdown", "--bins", "0"], "--bins"),
         (["over"], "one run; the chart"),
         (["cake"], "cdf-fct"),
+        (["slowdown", "--title", "a\udcff"], "--title: the text is not in the encoding of the terminal; allowed: text"),
+        (["slowdown", "--title", "a" * 1001], "--title: the text has 1,001 characters; allowed: at most 1,000"),
         (["slowdown", "--title", "a\x1b[31m"], r"the text `a\u001b[31m` has a control character, U+001B; allowed:"),
         (["slowdown", "-o", "a.gif"], ".svg, .pdf, .png"),
     ):

@@ -176,6 +176,7 @@ def test_jain() -> None:
     assert incast.jain([3, 3, 3]) == pytest.approx(1.0)
     assert incast.jain([5, 0, 0, 0, 0]) == pytest.approx(0.2)
     assert incast.jain([1, 2, 3]) == pytest.approx(36 / 42)
+    assert incast.jain([1e308, 1e308]) == incast.jain([1e-200] * 3) == pytest.approx(1.0)
     assert math.isnan(incast.jain([]))
     assert math.isnan(incast.jain([0, 0]))
     with pytest.raises(ValueError, match="0 or more"):

@@ -18,5 +18,9 @@ def jain(values: Iterable[float]) -> float:
     all_ = [float(value) for value in values]
     if any(value < 0 or not math.isfinite(value) for value in all_):
         raise ValueError("values for Jain's index must be finite and 0 or more")
-    squares = math.fsum(value * value for value in all_)
-    return math.fsum(all_) ** 2 / (len(all_) * squares) if squares else math.nan
+    largest = max(all_, default=0.0)
+    if not largest:
+        return math.nan
+    # Relative to the largest: squares of very large or small numbers have no float.
+    parts = [value / largest for value in all_]
+    return math.fsum(parts) ** 2 / (len(parts) * math.fsum(part * part for part in parts))

@@ -121,7 +121,7 @@ class Scenario(schema.Scenario):
         Ctrl-C ends a run within a second, and nothing is written.
 
         Raises:
-            ValueError: `threads` is not from 1 to 65536.
+            ValueError: `threads` is not from 1 to 65536, or a whole number in `columns` has more than 64 bits.
             ResultsError: The path `out` has no name, such as `.`.
             ResultsExistError: The folder exists, and `overwrite` is false or it has no results.
             EnvironmentFailure: The results cannot be written.
@@ -129,6 +129,9 @@ class Scenario(schema.Scenario):
         """
         if threads is not None and not 1 <= threads <= WORKERS:
             raise ValueError(f"threads must be from 1 to {WORKERS}, got {threads}")
+        for name, value in (columns or {}).items():
+            if isinstance(value, int) and not -(2**63) <= value < 2**63:
+                raise ValueError(f"column {name!r}: whole numbers must be from -2^63 to 2^63 - 1, got {value}")
         core = self._core()
         known = self.warnings()
         for text in known:

@@ -12,6 +12,7 @@ from typing import Any
 
 from incast import charts, plot, plot_style
 from incast._echo import CONTROL, word
+from incast._limits import LONGEST_TITLE
 from incast._nearest import hint
 from incast._whole import refuse_if_there
 from incast.charts import kinds
@@ -65,11 +66,18 @@ class Asked:
         }
 
     def check_title(self) -> None:
-        """Raise for a control character in the title, as in that of a scenario."""
-        if found := CONTROL.search(self.title or ""):
+        """Raise for a title that a scenario cannot have: with control characters, too long, no text."""
+        title = self.title or ""
+        if found := CONTROL.search(title):
             raise ResultsError(
-                f"--title: the text `{word(self.title or '')}` has a control character, U+{ord(found[0]):04X}; "
+                f"--title: the text `{word(title)}` has a control character, U+{ord(found[0]):04X}; "
                 "allowed: text without control characters"
+            )
+        if not title.isascii() and title.encode("utf-8", "replace") != title.encode("utf-8", "surrogatepass"):
+            raise ResultsError("--title: the text is not in the encoding of the terminal; allowed: text")
+        if len(title) > LONGEST_TITLE:
+            raise ResultsError(
+                f"--title: the text has {len(title):,} characters; allowed: at most {LONGEST_TITLE:,} characters"
             )
 
     def check(self) -> None:

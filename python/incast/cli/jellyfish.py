@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict
 from typing import Annotated, Literal
@@ -21,6 +22,9 @@ Examples:
 DEFAULT = ("F", "Fm", "A")
 """The two conventions declared before the first measurement, and the literal reading."""
 Repeated = Parameter(negative=(), consume_multiple=False)
+
+
+SIZE = re.compile(r"([0-9]{1,9})x([0-9]{1,9})")
 
 
 def table(
@@ -50,11 +54,10 @@ def table(
     names = convention or list(DEFAULT)
     sizes = []
     for asked in size or [f"{one.switches}x{one.ports}" for one in tagger.published() if one.switches <= 500]:
-        switches, cross, ports = asked.partition("x")
-        if not (cross and switches.isdecimal() and ports.isdecimal()):
+        if not (given := SIZE.fullmatch(asked)):
             codes.complain(f"--size cannot be `{asked}`, allowed: SWITCHESxPORTS, such as 500x64")
             return codes.BAD_INPUT
-        sizes.append((int(switches), int(ports)))
+        sizes.append((int(given[1]), int(given[2])))
     terminal = sys.stderr.isatty()
 
     def progress(done: int, count: int) -> None:

@@ -8,6 +8,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use incast_model::echo::{is_control, word};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -62,15 +63,21 @@ impl Labels {
         self.0.is_empty()
     }
 
+    /// Readers of tables, such as DuckDB, take names that differ in case for one.
     pub(super) fn check(&self) -> Result<(), Diagnostics> {
-        let taken = |name: &str| TABLES.iter().find(|table| table.columns().iter().any(|column| column.name == name));
-        let found = self.0.keys().filter_map(|name| {
-            taken(name).map(|table| {
-                Diagnostic::new(
-                    "",
-                    format!("`{name}` cannot be added as a column: table {} has it already", table.name),
-                )
-            })
+        let of_table = |name: &str| {
+            let has = |table: &TableSpec| table.columns().iter().any(|one| one.name.eq_ignore_ascii_case(name));
+            TABLES.iter().find(|table| has(table)).map(|table| format!("table {} has it already", table.name))
+        };
+        let names: Vec<&String> = self.0.keys().collect();
+        let found = names.iter().enumerate().filter_map(|(place, name)| {
+            let why = match names[..place].iter().find(|other| other.eq_ignore_ascii_case(name)) {
+                _ if name.trim().is_empty() => "it is blank".to_owned(),
+                _ if name.chars().any(is_control) => "it has control characters".to_owned(),
+                Some(other) => format!("`{other}` is one"),
+                None => of_table(name)?,
+            };
+            Some(Diagnostic::new("", format!("`{}` cannot be added as a column: {why}", word(name))))
         });
         Diagnostics::check(found.collect())
     }

@@ -203,9 +203,16 @@ fn labels_are_columns_of_every_table() {
         assert_eq!(rows.column_by_name("on").unwrap().as_boolean().true_count(), rows.num_rows());
     }
     assert_eq!(Results::open(&folder.path().join("run")).unwrap().manifest().labels, report.manifest.labels);
-    let error = RunOptions { labels: labels(r#"{"port": 1}"#), ..RunOptions::default() };
-    let error = super::run(&prepared(), &folder.path().join("two"), error, &mut go).unwrap_err();
-    assert!(error.to_string().contains("`port` cannot be added as a column: table ports has it"), "{error}");
+    for (given, why) in [
+        (r#"{"port": 1}"#, "`port` cannot be added as a column: table ports has it"),
+        (r#"{"Scheme": 1}"#, "`Scheme` cannot be added as a column: table "),
+        (r#"{"load": 1, "LOAD": 2}"#, "`LOAD` cannot be added as a column: `load` is one"),
+        (r#"{"": 1}"#, "`` cannot be added as a column: it is blank"),
+    ] {
+        let error = RunOptions { labels: labels(given), ..RunOptions::default() };
+        let error = super::run(&prepared(), &folder.path().join("two"), error, &mut go).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
 }
 
 #[test]
