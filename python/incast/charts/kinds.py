@@ -61,7 +61,7 @@ def check(kind: str, given: dict[str, Any]) -> None:
 def make(source: Source, kind: str, **given: Any) -> tuple[Chart, dict[str, Any]]:
     """A chart by name, and the options to draw it with. An option that is `None` takes its default."""
     check(kind, given)
-    given = {name: value for name, value in given.items() if value}
+    given = {name: value for name, value in given.items() if value is not None and value != ()}
     percentiles = given.pop("percentiles", ())
     if kind == "slowdown":
         chart = slowdown(source, **given)

@@ -192,7 +192,8 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
     if not group.columns:
         raise ResultsError(f"{group.path} is one run; the chart `over` needs a sweep")
     names = [column["name"] for column in group.columns]
-    x = asked.over or next((column["name"] for column in group.columns if len(column["values"]) > 1), names[0])
+    first = next((column["name"] for column in group.columns if len(column["values"]) > 1), names[0])
+    x = first if asked.over is None else asked.over
     if x not in names:
         raise ResultsError(f"{group.path} has no column `{x}`, only {', '.join(names)}")
     taken = [one for one in group.variations if _fits(names, one, where)]

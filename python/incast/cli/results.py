@@ -79,7 +79,7 @@ def results(
             codes.warn(found.warnings())
             summary.show(found)
             return
-        chosen = _chosen(found, table or "slowdown", label)
+        chosen = _chosen(found, "slowdown" if table is None else table, label)
     if format == "csv":
         codes.write_data(chosen.to_csv(limit=limit) or "")
     elif format == "json":

@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
@@ -63,10 +63,25 @@ pub struct SchemeRun {
     pub cpu: Duration,
 }
 
-pub(super) type Engine<'a> =
-    dyn Fn(ValidSetup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> + Sync + 'a;
+/// Simulates a scheme; shows its progress, and stops at a break.
+pub(super) trait Engine:
+    Fn(ValidSetup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError> + Send + Sync + 'static
+{
+}
+
+impl<F> Engine for F where
+    F: Fn(ValidSetup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, FieldError>
+        + Send
+        + Sync
+        + 'static
+{
+}
 
 const TICK: Duration = Duration::from_millis(100);
+
+/// Longest wait for threads to stop (our choice). Those that make a large simulation notice it later, by themselves, and write
+/// nothing.
+const GRACE: Duration = Duration::from_millis(500);
 
 impl Prepared {
     /// Refuses what a run refuses when it begins: parameters that do not suit the paths of flows.
@@ -95,10 +110,10 @@ pub fn simulate(
     let at_a_time = at_a_time(prepared, threads);
     demand.check(at_a_time as u64, Memory::available()).map_err(|found| ResultsError::Setup(found.into()))?;
     let each = threads / at_a_time;
-    let engine = |setup: ValidSetup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
+    let engine = move |setup: ValidSetup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
         Simulation::new(setup).map(|simulation| simulation.threads(each).run(observe))
     };
-    simulate_with(prepared, threads, progress, &engine)
+    simulate_with(prepared, threads, progress, engine)
 }
 
 fn at_a_time(prepared: &Prepared, threads: usize) -> usize {
@@ -109,45 +124,40 @@ pub(super) fn simulate_with(
     prepared: &Prepared,
     threads: usize,
     progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
-    engine: &Engine<'_>,
+    engine: impl Engine,
 ) -> Result<Vec<SchemeRun>, ResultsError> {
     let begin = Instant::now();
-    let waiting = |name: &String| SchemeProgress {
-        name: name.clone(),
-        progress: Progress::default(),
-        state: SchemeState::Waiting,
-    };
-    let board = Mutex::new(prepared.schemes.iter().map(|scheme| waiting(&scheme.name)).collect::<Vec<_>>());
-    let shared = Shared { prepared, engine, board: &board, next: AtomicUsize::new(0), stop: AtomicBool::new(false) };
+    let shared = Arc::new(Shared::new(&prepared.schemes, Box::new(engine)));
     let mut runs: Vec<Option<SchemeRun>> = prepared.schemes.iter().map(|_| None).collect();
     let mut failure = None;
-    std::thread::scope(|scope| {
-        let (sender, results) = mpsc::channel();
-        for _ in 0..at_a_time(prepared, threads) {
-            let (sender, shared) = (sender.clone(), &shared);
-            scope.spawn(move || shared.work(&sender));
-        }
-        drop(sender);
-        loop {
-            match results.recv_timeout(TICK) {
-                Ok((index, Ok(run))) => runs[index] = Some(run),
-                // Keeps the first failure: it causes others.
-                Ok((_, Err(error))) => {
-                    shared.stop.store(true, Ordering::Relaxed);
-                    failure.get_or_insert(error);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+    let (sender, results) = mpsc::channel();
+    for _ in 0..at_a_time(prepared, threads) {
+        let (sender, shared) = (sender.clone(), Arc::clone(&shared));
+        std::thread::spawn(move || shared.work(&sender));
+    }
+    drop(sender);
+    // Keeps the first failure: it causes others.
+    let mut fail = |error: ResultsError| {
+        shared.stop.store(true, Ordering::Relaxed);
+        failure.get_or_insert((error, Instant::now())).1.elapsed()
+    };
+    loop {
+        match results.recv_timeout(TICK) {
+            Ok((index, Ok(run))) => runs[index] = Some(run),
+            Ok((index, Err(failed))) => {
+                fail(failed.of(prepared, index));
             }
-            let schemes = board.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            if progress(&RunProgress { schemes, elapsed: begin.elapsed() }).is_break() {
-                shared.stop.store(true, Ordering::Relaxed);
-                failure.get_or_insert(ResultsError::Interrupted);
-            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
         }
-    });
+        let schemes = shared.board.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let stops = progress(&RunProgress { schemes, elapsed: begin.elapsed() }).is_break();
+        if stops && fail(ResultsError::Interrupted) > GRACE {
+            break;
+        }
+    }
     match failure {
-        Some(error) => Err(error),
+        Some((error, _)) => Err(error),
         None => Ok(comparable(prepared, runs.into_iter().flatten().collect())),
     }
 }
@@ -167,22 +177,55 @@ fn comparable(prepared: &Prepared, mut runs: Vec<SchemeRun>) -> Vec<SchemeRun> {
     runs
 }
 
-struct Shared<'a> {
-    prepared: &'a Prepared,
-    engine: &'a Engine<'a>,
-    board: &'a Mutex<Vec<SchemeProgress>>,
+enum Failed {
+    /// Refused by the simulator.
+    Refused(FieldError),
+    Ended(ResultsError),
+}
+
+impl Failed {
+    fn of(self, prepared: &Prepared, index: usize) -> ResultsError {
+        match self {
+            Self::Refused(error) => {
+                ResultsError::Setup(located(&prepared.scenario, &prepared.schemes[index].name, error).into())
+            }
+            Self::Ended(error) => error,
+        }
+    }
+}
+
+/// What threads own: they may outlive the call.
+struct Shared {
+    schemes: Vec<(String, ValidSetup)>,
+    engine: Box<dyn Engine>,
+    board: Mutex<Vec<SchemeProgress>>,
     next: AtomicUsize,
     stop: AtomicBool,
 }
 
-impl Shared<'_> {
-    fn work(&self, results: &mpsc::Sender<(usize, Result<SchemeRun, ResultsError>)>) {
+impl Shared {
+    fn new(schemes: &[PreparedScheme], engine: Box<dyn Engine>) -> Self {
+        let waiting = |scheme: &PreparedScheme| SchemeProgress {
+            name: scheme.name.clone(),
+            progress: Progress::default(),
+            state: SchemeState::Waiting,
+        };
+        Self {
+            schemes: schemes.iter().map(|scheme| (scheme.name.clone(), scheme.setup.clone())).collect(),
+            engine,
+            board: Mutex::new(schemes.iter().map(waiting).collect()),
+            next: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    fn work(&self, results: &mpsc::Sender<(usize, Result<SchemeRun, Failed>)>) {
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
-            if index >= self.prepared.schemes.len() || self.stop.load(Ordering::Relaxed) {
+            if index >= self.schemes.len() || self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            // The receiver outlives the workers.
+            // After a stop nobody may receive it.
             let _ = results.send((index, self.run(index)));
         }
     }
@@ -191,33 +234,26 @@ impl Shared<'_> {
         note(&mut self.board.lock().unwrap_or_else(PoisonError::into_inner)[index]);
     }
 
-    fn run(&self, index: usize) -> Result<SchemeRun, ResultsError> {
-        let scheme = &self.prepared.schemes[index];
-        let name = scheme.name.clone();
+    fn run(&self, index: usize) -> Result<SchemeRun, Failed> {
+        let (name, setup) = &self.schemes[index];
         self.note(index, |entry| entry.state = SchemeState::Running);
         let (wall, cpu) = (Instant::now(), ThreadTime::now());
         let mut observe = |progress: &Progress| {
             self.note(index, |entry| entry.progress = *progress);
             if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let ran = catch_unwind(AssertUnwindSafe(|| (self.engine)(scheme.setup.clone(), &mut observe)));
-        let outcome = match ran {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(error)) => {
-                return Err(ResultsError::Setup(located(&self.prepared.scenario, &name, error).into()));
-            }
-            Err(panic) => {
-                return Err(ResultsError::Panicked { scheme: name, why: message(&*panic) });
-            }
-        };
+        let ran = catch_unwind(AssertUnwindSafe(|| (self.engine)(setup.clone(), &mut observe)));
+        let outcome = ran
+            .map_err(|panic| Failed::Ended(ResultsError::Panicked { scheme: name.clone(), why: message(&*panic) }))?
+            .map_err(Failed::Refused)?;
         let cpu = cpu.elapsed() + outcome.threads.others_cpu;
-        let run = SchemeRun { name, outcome, wall: wall.elapsed(), cpu };
+        let run = SchemeRun { name: name.clone(), outcome, wall: wall.elapsed(), cpu };
         let priorities: Vec<usize> = run.outcome.ledger.unbalanced().collect();
         if !priorities.is_empty() {
-            return Err(ResultsError::Unbalanced { scheme: run.name, priorities });
+            return Err(Failed::Ended(ResultsError::Unbalanced { scheme: run.name, priorities }));
         }
         if matches!(run.outcome.stop, Stop::Interrupted { .. }) {
-            return Err(ResultsError::Interrupted);
+            return Err(Failed::Ended(ResultsError::Interrupted));
         }
         self.note(index, |entry| entry.state = SchemeState::Done);
         Ok(run)

@@ -78,7 +78,7 @@ pub(super) fn run_with(
     out: &Path,
     options: RunOptions,
     progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
-    engine: &Engine<'_>,
+    engine: impl Engine,
 ) -> Result<RunReport, ResultsError> {
     options.labels.check().map_err(ResultsError::Setup)?;
     let staging = Staging::begin(out, options.overwrite)?;

@@ -153,7 +153,7 @@ fn go(_: &RunProgress) -> ControlFlow<()> {
 }
 
 pub(super) fn written(folder: &Path) -> RunReport {
-    run_with(&prepared(), &folder.join("run"), RunOptions::default(), &mut go, &engine).unwrap()
+    run_with(&prepared(), &folder.join("run"), RunOptions::default(), &mut go, engine).unwrap()
 }
 
 fn i64s(batch: &RecordBatch, column: &str) -> Vec<Option<i64>> {

@@ -8,7 +8,7 @@ fn equal_runs_give_equal_bytes() {
         .zip([1, 2])
         .map(|(name, threads)| {
             let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
-            let report = run_with(&prepared(), &folder.path().join(name), options, &mut go, &engine).unwrap();
+            let report = run_with(&prepared(), &folder.path().join(name), options, &mut go, engine).unwrap();
             (report.manifest.tables, report.manifest.scenario_sha256)
         })
         .collect();
@@ -84,7 +84,7 @@ fn stops_name_who_is_concerned() {
     assert_eq!(text(Stop::Budget { unfinished: 0 }).text, "stopped after simulation.max_events; no flow is incomplete");
 }
 
-fn leaves_nothing(progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>, engine: &Engine<'_>) -> ResultsError {
+fn leaves_nothing(progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>, engine: impl Engine) -> ResultsError {
     let folder = tempfile::tempdir().unwrap();
     let error = run_with(&prepared(), &folder.path().join("run"), RunOptions::default(), progress, engine).unwrap_err();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -93,10 +93,10 @@ fn leaves_nothing(progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>, eng
 
 #[test]
 fn failures_leave_nothing() {
-    let error = leaves_nothing(&mut |_| ControlFlow::Break(()), &engine);
+    let error = leaves_nothing(&mut |_| ControlFlow::Break(()), engine);
     assert!(matches!(error, ResultsError::Interrupted) && error.exit_code() == 130);
 
-    let error = leaves_nothing(&mut go, &|setup, _| {
+    let error = leaves_nothing(&mut go, |setup, _| {
         let mut outcome = outcome(&setup);
         outcome.ledger.delivered[3] -= 1;
         Ok(outcome)
@@ -106,15 +106,28 @@ fn failures_leave_nothing() {
         "{error}"
     );
 
-    let error = leaves_nothing(&mut go, &|_, _| panic!("index out of bounds"));
+    let error = leaves_nothing(&mut go, |_, _| panic!("index out of bounds"));
     assert!(error.to_string().contains("the simulator failed: index out of bounds"), "{error}");
 
     let refuse = |field: &'static str| {
         move |_: ValidSetup, _: &mut dyn FnMut(&Progress) -> ControlFlow<()>| Err(FieldError::new(field, "too small"))
     };
-    let error = leaves_nothing(&mut go, &refuse("switch.buffer"));
+    let error = leaves_nothing(&mut go, refuse("switch.buffer"));
     assert_eq!(error.to_string(), "error: switch.buffer: too small");
     assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn a_stop_does_not_wait_for_threads_that_do_not_notice() {
+    let (ends, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let error = leaves_nothing(&mut |_| ControlFlow::Break(()), move |setup, _| {
+        // A long set-up, which observes nothing.
+        let _ = wait.lock().unwrap().recv();
+        Ok(outcome(&setup))
+    });
+    assert!(matches!(error, ResultsError::Interrupted));
+    drop(ends);
 }
 
 #[test]
@@ -124,7 +137,7 @@ fn setup_errors_are_about_the_scheme_where_it_sets_the_parameter() {
     let folder = tempfile::tempdir().unwrap();
     let refuse =
         |_: ValidSetup, _: &mut dyn FnMut(&Progress) -> ControlFlow<()>| Err(FieldError::new("ecn.kmin", "no"));
-    let error = run_with(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go, &refuse).unwrap_err();
+    let error = run_with(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go, refuse).unwrap_err();
     assert_eq!(error.to_string(), "error: scheme.DCQCN+w.ecn.kmin: no");
 }
 
@@ -136,7 +149,7 @@ fn progress_is_seen() {
         ControlFlow::Continue(())
     };
     let folder = tempfile::tempdir().unwrap();
-    run_with(&prepared(), &folder.path().join("run"), RunOptions::default(), &mut note, &engine).unwrap();
+    run_with(&prepared(), &folder.path().join("run"), RunOptions::default(), &mut note, engine).unwrap();
     assert_eq!(seen, [("HPCC".into(), SchemeState::Done, 99), ("DCQCN+w".into(), SchemeState::Done, 99)]);
 }
 

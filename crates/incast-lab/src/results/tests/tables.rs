@@ -188,7 +188,7 @@ fn labels_are_columns_of_every_table() {
     let labels = |text: &str| -> Labels { serde_json::from_str(text).unwrap() };
     let run = |labels: Labels| {
         let options = RunOptions { labels, ..RunOptions::default() };
-        run_with(&prepared(), &folder.path().join("run"), options, &mut go, &engine)
+        run_with(&prepared(), &folder.path().join("run"), options, &mut go, engine)
     };
     let report = run(labels(r#"{"sizes": "websearch", "load": 0.3, "n": 3, "on": true}"#)).unwrap();
     assert_eq!(report.manifest.labels.0.len(), 4);

@@ -24,8 +24,9 @@ pub struct Jellyfish {
     /// Ports of each switch, 2 to 1024 (the paper's k).
     #[schemars(transform = least(2).most(1024))]
     pub ports: u32,
-    /// Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). Large graphs
-    /// with one or two are disconnected. Of more than 256 switches: at most three quarters of the others, or all.
+    /// Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). Of more than 2
+    /// switches: at least 2, of more than 10,000 at least 3, because others are disconnected. Of more than 256 switches: at
+    /// most three quarters of the others, or all.
     pub network_ports: u32,
     /// Hosts on each switch, 1 to `ports` − `network_ports`. Default: all of these ports (our choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,6 +72,14 @@ impl Jellyfish {
         check.ranges(self)?;
         let others = self.switches - 1;
         check.within("network_ports", self.network_ports, 1, others.min(self.ports - 1))?;
+        let most = [0, 2, MOST_IN_A_RING].get(self.network_ports as usize).copied().unwrap_or(u32::MAX);
+        if self.switches > most {
+            let allowed = format!(
+                "{} or more: such graphs of more than {most} switches are disconnected",
+                self.network_ports + 1
+            );
+            return Err(check.error("network_ports", self.network_ports, allowed));
+        }
         let dense = u64::from(self.network_ports) * 4 > u64::from(others) * 3;
         if self.switches > MOST_DENSE && self.network_ports < others && dense {
             let allowed = format!(
@@ -107,6 +116,9 @@ impl Jellyfish {
     }
 }
 
+/// Switches with two ports to others, at most: one in 50 random graphs of so many is connected (our choice).
+const MOST_IN_A_RING: u32 = 10_000;
+
 /// Switches of graphs with nearly all links, at most (our choice).
 const MOST_DENSE: u32 = 256;
 
@@ -133,8 +145,10 @@ impl Graph {
         let mut open: Vec<u32> = (0..self.neighbours.len() as u32).collect();
         while let Some((a, b)) = self.random_pair(&open, rng) {
             self.join(a, b);
-            if self.free(a) == 0 || self.free(b) == 0 {
-                open.retain(|&node| self.free(node) > 0);
+            for node in [a, b] {
+                if let (0, Ok(place)) = (self.free(node), open.binary_search(&node)) {
+                    open.remove(place);
+                }
             }
         }
     }

@@ -64,8 +64,13 @@ fn jellyfish_differ_by_seed() {
     assert!(graphs.len() > 100, "{}", graphs.len());
     let complete = Jellyfish::new(7, 7, 6).build().unwrap();
     assert_eq!(Ways::new(&complete).diameter(), 3);
-    let why = Jellyfish::new(100, 4, 1).build().unwrap_err().to_string();
-    assert_eq!(why, "jellyfish.network_ports = 1: must be more: 100 random graphs with this number were disconnected");
+    for (switches, ports, why) in [
+        (3, 1, "1: must be 2 or more: such graphs of more than 2 switches are disconnected"),
+        (10_001, 2, "2: must be 3 or more: such graphs of more than 10000 switches are disconnected"),
+    ] {
+        let refused = Jellyfish::new(switches, 4, ports).build().unwrap_err().to_string();
+        assert_eq!(refused, format!("jellyfish.network_ports = {why}"));
+    }
 }
 
 /// Bisection of a random r-regular graph of n nodes: nearly always at least n/2 · (r/2 − √(r·ln 2)) links (Bollobás; Jellyfish,
