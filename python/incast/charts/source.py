@@ -123,6 +123,11 @@ class Source:
         return (f"{count:,} unfinished {'flow is' if count == 1 else 'flows are'} not counted.",)
 
     @property
+    def has_all_drops(self) -> bool:
+        """True if the table of drops has all (`measure.max_drops`)."""
+        return self.count("drops") >= sum(int(manifest["counts"]["drops"]) for manifest in self.manifests.values())
+
+    @property
     def has_slowdowns(self) -> bool:
         """True if a flow has a slowdown: it completed and is not backlogged."""
         return bool(self._largest)
