@@ -142,10 +142,14 @@ def test_schemes_are_not_blamed_for_guarantees_that_exceed_the_links(tmp_path: P
 
 
 def test_rate_limits_that_still_rise_at_the_end_are_reported(tmp_path: Path) -> None:
-    results = incast.load(write(tmp_path, OVERCOMMITTED.replace("600Mbps", "300Mbps"))).run()
-    (found,) = rising(charts.Source([results]))
-    assert found.schemes == ("Seawall",)
-    assert found.text.startswith("Seawall: rate limits were still rising when the load ended, at 500 ms: by ")
+    text = OVERCOMMITTED.replace("600Mbps", "300Mbps")
+    both, _, seawall = text.partition("[scheme.ES]")
+    alone = f"{both}{seawall[seawall.index('[scheme.Seawall]') :]}"
+    for schemes, begin in ((text, "Seawall: rate limits"), (alone, "Rate limits")):
+        results = incast.load(write(tmp_path, schemes)).run()
+        (found,) = rising(charts.Source([results]))
+        assert found.schemes == ("Seawall",)
+        assert found.text.startswith(f"{begin} were still rising when the load ended, at 500 ms: by ")
 
 
 def test_jain() -> None:
@@ -248,6 +252,7 @@ def test_only_intervals_that_start_after_the_skipped_part_count(
         sent = sum(row["wire_bps"] * (row["end_ps"] - row["start_ps"]) for row in mine)
         assert got["wire_bps"] == pytest.approx(sent / (10**12 - first_ms * 10**9))
     assert said in tenants_text(results)
+    assert "sum of max-min rates on the links; above 100 %" in tenants_text(results)
     assert said in charts.guarantees(charts.Source([results])).about
 
 
