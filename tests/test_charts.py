@@ -22,7 +22,7 @@ from folders import make_sweep
 from incast import charts
 from incast.charts import groups, look
 from incast.charts.cdf import Measure, chosen
-from incast.charts.fabric import BY_ARRIVAL, DROPS, links
+from incast.charts.fabric import BY_ARRIVAL, DROPS, interval, links
 from incast.charts.look import log_ticks
 from incast.charts.over import over
 from incast.charts.over import titles as over_titles
@@ -341,6 +341,20 @@ def test_runs_of_a_sweep_with_equal_pauses_have_equal_shares() -> None:
     assert over_titles(chart)["paused_share"].endswith("were paused (of 40 us, the longest run)")
     (one,) = over([], [((), sources[0])]).dicts()
     assert one["paused_share"] == 0.2
+
+
+def test_shares_of_a_run_that_ended_in_a_deadlock_are_of_this_run() -> None:
+    # Paused for 8 of 10 us, until the deadlock; B for 2 of 40 us.
+    source = made.Made(
+        {"A": made.manifest("deadlock", end_ps=10_000_000), "B": made.manifest(end_ps=40_000_000)},
+        ports=[{"scheme": "A", "paused_ps": 8_000_000}, {"scheme": "B", "paused_ps": 2_000_000}],
+        flows=[{"scheme": scheme} for scheme in ("A", "B")],
+    )
+    assert [(row[0], row[10]) for row in links(source)] == [("A", 0.8), ("B", 0.05)]
+    assert interval(source) == "40 us, the longest run; of runs that ended in a deadlock, 10 us (A)"
+    chart = over([], [((), source)])
+    assert [row["paused_share"] for row in chart.dicts()] == [0.8, 0.05]
+    assert over_titles(chart)["paused_share"].endswith("; runs that ended in a deadlock: of their own length)")
 
 
 def two_hosts(counts: int, dropped: list[Row]) -> made.Made:

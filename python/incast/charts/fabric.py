@@ -32,6 +32,7 @@ _DROPS_BY_ARRIVAL = (
 def links(source: Source) -> list[tuple[Any, ...]]:
     """One row per scheme and direction of a link, from the port that sends on it, with the fields of the chart."""
     drops = _DROPS if source.has_all_drops else _DROPS_BY_ARRIVAL
+    spans = [source.cut_ps.get(scheme, source.span_ps) for scheme in source.schemes]
     return source.rows(
         "with of_node as (select node_name, any_value(tier) as tier from ports group by node_name), "
         "sent as (select scheme, port, any_value(node_name) as node_name, any_value(peer_name) as peer_name, "
@@ -42,26 +43,27 @@ def links(source: Source) -> list[tuple[Any, ...]]:
         f"of_port as ({drops}) "
         "select sent.scheme, sent.port, sent.node_name, sent.peer_name, sent.tier, coalesce(of_node.tier, 0), "
         "sent.rate_bps, sent.tx_bytes, "
-        "if($span > 0, sent.tx_bytes * 8e12 / (sent.rate_bps::double * $span), 0), sent.paused_ps, "
-        "if($span > 0, sent.paused_ps / $span, 0), sent.marks, sent.lost + coalesce(of_port.dropped, 0), "
+        "if(spans.ps > 0, sent.tx_bytes * 8e12 / (sent.rate_bps::double * spans.ps), 0), sent.paused_ps, "
+        "if(spans.ps > 0, sent.paused_ps / spans.ps, 0), sent.marks, sent.lost + coalesce(of_port.dropped, 0), "
         "sent.peak_queue_bytes from sent "
+        "join (select unnest($schemes) as scheme, unnest($spans) as ps) as spans on spans.scheme = sent.scheme "
         "left join of_node on of_node.node_name = sent.peer_name "
         "left join of_port on of_port.scheme = sent.scheme and of_port.port = sent.port "
         "order by list_position($schemes, sent.scheme), sent.port",
-        {"schemes": source.schemes, "span": source.span_ps},
+        {"schemes": source.schemes, "spans": spans},
     )
 
 
 def fabric(source: Source) -> Chart:
     """The links of the fabric."""
     rows = links(source)
-    longest = interval(source.span_ps, len(source.schemes))
+    longest = interval(source)
     return Chart(
         name="fabric",
         title="Links",
         about="Utilisation: wire bytes sent / capacity of the link. Paused: share of the time during which PFC paused "
-        f"the port, for the priority that was paused longest. Both are shares of {longest} from the first start of a "
-        f"flow or pause to the end.{f' {DROPS}' if source.has_all_drops else ''}",
+        f"the port, for the priority that was paused longest. Both are shares of {longest}; each run from the first "
+        f"start of a flow or pause to its end.{f' {DROPS}' if source.has_all_drops else ''}",
         fields=(
             Field("scheme", "scheme"),
             Field("port", "number of the sending port in the fabric"),
@@ -89,8 +91,15 @@ def fabric(source: Source) -> Chart:
     )
 
 
-def interval(span_ps: int, runs: int) -> str:
-    """The interval of shares of time in words, for so many runs."""
+def interval(source: Source) -> str:
+    """The interval of shares of time in words."""
+    longest = longest_of(source.span_ps, len(source.schemes))
+    cut = ", ".join(f"{look.time(ps)} ({scheme})" for scheme, ps in source.cut_ps.items() if ps != source.span_ps)
+    return f"{longest}; of runs that ended in a deadlock, {cut}" if cut else longest
+
+
+def longest_of(span_ps: int, runs: int) -> str:
+    """The longest of so many runs in words."""
     return f"{look.time(span_ps)}, the longest run" if runs > 1 else look.time(span_ps)
 
 

@@ -220,7 +220,7 @@ class Packer:
             "of": self._once(self.fabrics, structure),
             "about": chart.about,
             "leftOut": chart.left_out,
-            "interval": interval(source.span_ps, len(source.schemes)),
+            "interval": interval(source),
             "schemes": figures,
         }
 
