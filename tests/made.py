@@ -58,7 +58,7 @@ PAUSE: Row = {
     "culprit_peer_name": "h1",
 }
 LINK: Row = {"scheme": "A", "link": 0, "a_name": "l0", "b_name": "s0", "change": "down", "time_ps": 0}
-DROP: Row = {"scheme": "A", "reason": "buffer", "node_name": "s0", "egress_port": 0, "flow": 0}
+DROP: Row = {"scheme": "A", "reason": "buffer", "node_name": "s0", "ingress_port": None, "egress_port": 0, "flow": 0}
 WAIT: Row = {"scheme": "A", "victim_ps": 0, "host_victim_ps": 0, "blocked_ps": 0, "host_blocked_ps": 0}
 ITERATION: Row = {
     "scheme": "A",
@@ -81,7 +81,7 @@ USUAL: dict[str, Row] = {
     "iterations": ITERATION,
 }
 TYPES = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
-TYPE_OF_MISSING = {"dependency": "bigint", "end_ps": "bigint"}
+TYPE_OF_MISSING = {"dependency": "bigint", "end_ps": "bigint", "ingress_port": "bigint"}
 
 
 def manifest(reason: str = "finished", *, end_ps: int = 10_000_000, **more: Any) -> dict[str, Any]:

@@ -49,6 +49,29 @@ def test_a_scenario_is_copied(scenario: incast.Scenario) -> None:
     assert scenario.scheme
 
 
+@pytest.mark.parametrize("seed", [True, 1.0])
+def test_numbers_of_another_kind_are_refused_even_if_python_takes_them_for_equal(small: Path, seed: Any) -> None:
+    scenario = incast.load(small, ["seed=1"])
+    assert scenario.seed == seed
+    scenario.seed = seed
+    with pytest.raises(incast.ScenarioError, match=r"^error: seed: .* where a whole number of 0 or more is expected"):
+        scenario.check()
+
+
+def test_results_are_copied_and_pickled(scenario: incast.Scenario, tmp_path: Path) -> None:
+    results = scenario.run(tmp_path / "out")
+    for twin in (copy.copy(results), copy.deepcopy(results), pickle.loads(pickle.dumps(results))):
+        assert twin.manifest == results.manifest
+        assert list(twin.flows.rows()) == list(results.flows.rows())
+    assert len(dir(results)) == len(set(dir(results)))
+    temporary = scenario.run()
+    with pytest.raises(incast.ResultsError, match="temporary folder is deleted with them; name a folder"):
+        pickle.dumps(temporary)
+    twin = copy.deepcopy(temporary)
+    del temporary
+    assert list(twin.flows.rows()) == list(results.flows.rows())
+
+
 def test_load(scenario: incast.Scenario) -> None:
     assert scenario.title == "two schemes, eight hosts"
     assert isinstance(scenario.fabric, schema.Star)

@@ -22,7 +22,7 @@ from folders import make_sweep
 from incast import charts
 from incast.charts import groups, look
 from incast.charts.cdf import Measure, chosen
-from incast.charts.fabric import links
+from incast.charts.fabric import BY_ARRIVAL, DROPS, interval, links
 from incast.charts.look import log_ticks
 from incast.charts.over import over
 from incast.charts.over import titles as over_titles
@@ -30,6 +30,7 @@ from incast.charts.series import with_empty
 from incast.charts.slowdown import by_size
 from incast.charts.study import of_study
 from incast.cli import summary
+from incast.findings.drops import drops
 from incast.study.drawing import Bar, DrawnChart
 from made import Row
 
@@ -342,10 +343,76 @@ def test_runs_of_a_sweep_with_equal_pauses_have_equal_shares() -> None:
     assert one["paused_share"] == 0.2
 
 
-def test_drops_on_arrival_belong_to_the_port_that_sent_the_packets() -> None:
-    back = {"port": 1, "node_name": "s0", "peer_name": "h0", "peer_port": 0, "tier": 1}
-    source = made.Made(ports=[{"lost": 1}, {"priority": 4, "lost": 2}, {**back, "drops": 5}])
-    assert [(row[2], row[3], row[-2]) for row in links(source)] == [("h0", "s0", 8), ("s0", "h0", 0)]
+def test_shares_of_a_run_that_ended_in_a_deadlock_are_of_this_run() -> None:
+    # Paused for 8 of 10 us, until the deadlock; B for 2 of 40 us.
+    source = made.Made(
+        {"A": made.manifest("deadlock", end_ps=10_000_000), "B": made.manifest(end_ps=40_000_000)},
+        ports=[{"scheme": "A", "paused_ps": 8_000_000}, {"scheme": "B", "paused_ps": 2_000_000}],
+        flows=[{"scheme": scheme} for scheme in ("A", "B")],
+    )
+    assert [(row[0], row[10]) for row in links(source)] == [("A", 0.8), ("B", 0.05)]
+    assert interval(source) == "40 us, the longest run; of runs that ended in a deadlock, 10 us (A)"
+    chart = over([], [((), source)])
+    assert [row["paused_share"] for row in chart.dicts()] == [0.8, 0.05]
+    assert over_titles(chart)["paused_share"].endswith("; runs that ended in a deadlock: of their own length)")
+
+
+def two_hosts(counts: int, dropped: list[Row]) -> made.Made:
+    """Two hosts at a switch, which dropped 5 packets from h0, of which 3 were for h1; h1 dropped 7 of its own."""
+    ports = [
+        {"port": 0, "node_name": "h0", "peer_name": "s0", "peer_port": 1, "tier": 0, "lost": 1},
+        {"port": 0, "node_name": "h0", "peer_name": "s0", "peer_port": 1, "tier": 0, "lost": 2, "priority": 4},
+        {"port": 1, "node_name": "s0", "peer_name": "h0", "peer_port": 0, "tier": 1, "drops": 5},
+        {"port": 2, "node_name": "s0", "peer_name": "h1", "peer_port": 3, "tier": 1},
+        {"port": 3, "node_name": "h1", "peer_name": "s0", "peer_port": 2, "tier": 0, "drops": 7},
+    ]
+    return made.Made({"A": made.manifest(counts={"drops": counts})}, ports=ports, drops=dropped)
+
+
+DROPPED: list[Row] = [
+    *[{"ingress_port": 1, "egress_port": 2}] * 3,
+    # Without a port of departure, or with one that carried nothing.
+    {"ingress_port": 1, "egress_port": None, "reason": "no-route"},
+    {"ingress_port": 1, "egress_port": 9, "reason": "ttl"},
+    *[{"ingress_port": None, "egress_port": 3}] * 7,
+    *[{"ingress_port": None, "egress_port": 0, "reason": "link-down"}] * 3,
+]
+
+
+def test_drops_belong_to_the_port_whose_queue_was_full() -> None:
+    assert {(row[2], row[3]): row[-2] for row in links(two_hosts(15, DROPPED))} == {
+        ("h0", "s0"): 2 + 1 + 2,
+        ("s0", "h0"): 0,
+        ("s0", "h1"): 3,
+        ("h1", "s0"): 7,
+    }
+
+
+def test_drops_without_rows_belong_to_the_port_that_they_came_from() -> None:
+    assert {(row[2], row[3]): row[-2] for row in links(two_hosts(15, DROPPED[:4]))} == {
+        ("h0", "s0"): 5 + 1 + 2,
+        ("s0", "h0"): 0,
+        ("s0", "h1"): 0,
+        ("h1", "s0"): 7,
+    }
+
+
+@pytest.mark.parametrize(("most", "place"), [(100_000, "s0 to h0"), (0, "h1 to s0")])
+def test_the_links_have_the_drops_where_the_finding_says(tmp_path: Path, most: int, place: str) -> None:
+    flows = ", ".join(f'{{ src = {src}, dst = 0, size = "1MB" }}' for src in (1, 2))
+    text = (
+        '[fabric.star]\nhosts = 3\n[switch]\nqueues.drop-tail.limit = "20kB"\n'
+        f"[measure]\nmax_drops = {most}\n[[workload]]\nlist = [{flows}]\n[scheme.TCP]\ntransport.tcp = {{}}\n"
+    )
+    source = charts.Source([incast.load(write(tmp_path, text)).run(tmp_path / "results")])
+    chart = charts.fabric(source)
+    dropped = {f"{row['node_name']} to {row['peer_name']}": row["drops"] for row in chart.dicts() if row["drops"]}
+    assert sum(dropped.values()) == source.manifests["TCP"]["counts"]["drops"]
+    assert place in dropped
+    (found,) = drops(source)
+    assert (f"all of them at {place}." in found.text) == (most > 0)
+    assert (list(dropped) == [place]) == (most > 0)
+    assert (DROPS in chart.about, BY_ARRIVAL in chart.left_out) == (most > 0, most == 0)
 
 
 def test_fabric_is_the_table_of_ports(sampled: incast.Results, source: charts.Source) -> None:

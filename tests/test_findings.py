@@ -341,6 +341,28 @@ def test_timeouts_are_counted_with_their_flows() -> None:
     assert texts(timeouts, Made(flows=rows, links=[{}])) == []
 
 
+def test_timeouts_of_requests_are_no_retransmission_timeouts() -> None:
+    schemes = {"ph": ["phost"], "fp": ["fastpass"], "fp4": ["fastpass"], "tcp": ["tcp"], "both": ["dcqcn", "phost"]}
+    source = Made(
+        {scheme: manifest(controls=controls) for scheme, controls in schemes.items()},
+        flows=[
+            {"scheme": scheme, "timeouts": count} for scheme in schemes for count in (1, 3 if scheme == "fp4" else 0)
+        ],
+    )
+    assert texts(timeouts, source) == [
+        "ph: hosts repeated 1 announcement of flows after a timeout, in as many flows of 2.",
+        "Hosts repeated 1 (fp) and 4 (fp4) requests to the arbiter after a timeout, in 1 (fp) and 2 (fp4) flows of 2.",
+        "tcp: hosts had 1 retransmission timeout, in as many flows of 2.",
+        "both: hosts had 1 timeout, in as many flows of 2.",
+    ]
+
+
+def test_announcements_of_flows_cause_no_retransmissions() -> None:
+    rows = [{"packets": 1000, "retransmitted": 60, "timeouts": 2}]
+    (text,) = texts(spurious, Made({"A": manifest(controls=["phost"])}, flows=rows))
+    assert "hosts took late or reordered packets for lost" in text
+
+
 def test_victims_need_a_share_of_the_blocked_time() -> None:
     rows = [{"victim_ps": 30 * US, "blocked_ps": 60 * US}, {"host_blocked_ps": 40 * US}]
     text = (

@@ -333,3 +333,18 @@ def test_rows_that_nothing_tells_apart_are_refused() -> None:
 
 def test_an_interval_of_one_number_is_exact() -> None:
     assert Expectation.of(check(between=[0, 0])).text("Gb/s") == "exactly 0 Gb/s"
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "unit", "text"),
+    [
+        ("20%", "kB", "60 kB ± 20 %"),
+        ("20 %", "", "60 ± 20 %"),
+        ("20%", "%", "60 % ± 20 %"),
+        (1.5, "kB", "60 ± 1.5 kB"),
+        (0, "kB", "60 kB"),
+        ("0%", "kB", "60 kB"),
+    ],
+)
+def test_a_tolerance_in_percent_stands_after_the_unit(tolerance: float | str, unit: str, text: str) -> None:
+    assert Expectation.of(check(about=60, tolerance=tolerance)).text(unit) == text

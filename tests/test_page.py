@@ -23,6 +23,7 @@ from conftest import PATIENCE, ROOT, SMALL, Command, Start, stop, system_browser
 from folders import CLAIMS, TINY, check, make_alphas, make_study, make_varied
 from incast import charts, report, sweep
 from incast.charts.series import NO_SAMPLES
+from incast.charts.slowdown_seeds import Seeds
 from incast.report.claims import MARKDOWN, article
 from incast.study.results import FORMAT
 from test_charts import SAMPLED
@@ -322,7 +323,12 @@ def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None
     sweep = study.parent / "tiny" / "fct"
     group = charts.groups.read_sweep(sweep)
     slowdowns = {one.values: charts.slowdown(one.source) for one in group.variations}
-    assert len(found.rows("slowdown")) == sum(len(slowdowns[0.3, seed].rows) for seed in (1, 2))
+    over_seeds = Seeds({each.values[1]: each.source for each in group.variations if each.values[0] == 0.3}).chart()
+    assert over_seeds is not None
+    assert [tuple(row[name] for name in ("scheme", "bin", "seed", "flows")) for row in found.rows("slowdown")] == [
+        (row["scheme"], row["bin"], row["seed"], row["flows"]) for row in over_seeds.dicts()
+    ]
+    assert "Points: mean over 2 seeds" in str(found.page.locator("#figure-slowdown .about").text_content())
     for section in ("counters", "fabric"):
         assert "Seed 1." in found.page.locator(f"#{section} .about").inner_text()
     assert "The details below are of load = 0.3, seed = 1." in found.page.locator("#scenario").inner_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -246,7 +246,22 @@ class Results:
         raise AttributeError(f"results have no attribute or table {name!r}", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *declared.tables()]
+        return sorted({*super().__dir__(), *declared.tables()})
+
+    def __copy__(self) -> Results:
+        return Results(self._folder, self._keep)
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Results:
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Callable[[str], Results], tuple[str]]:
+        """For other processes, which open the folder again."""
+        if self._keep is not None:
+            raise ResultsError(
+                f"{self.path}: these results cannot be pickled, because their temporary folder is deleted with them; "
+                'name a folder: scenario.run("results/mine")'
+            )
+        return open_results, (fspath(self.path.absolute()),)
 
 
 def check_label(path: Path, label: str, known: Sequence[str]) -> None:

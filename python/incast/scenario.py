@@ -32,8 +32,8 @@ class Scenario(schema.Scenario):
 
     _base: Path = field(init=False, repr=False, compare=False, default=Path())
     """Folder of the files that the scenario names."""
-    _read: tuple[dict[str, Any], _core.Scenario] | None = field(init=False, repr=False, compare=False, default=None)
-    """The tree and the scenario of the core. Errors of an unchanged scenario have lines of its file."""
+    _read: tuple[str, _core.Scenario] | None = field(init=False, repr=False, compare=False, default=None)
+    """The JSON text and the scenario of the core. Errors of an unchanged scenario have lines of its file."""
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and processes: without the scenario of the core, which is made again."""
@@ -44,12 +44,13 @@ class Scenario(schema.Scenario):
             setattr(self, name, value)
 
     def _core(self) -> _core.Scenario:
-        tree = self.to_tree()
-        if self._read and self._read[0] == tree:
+        # Not the trees: in Python, 1, 1.0 and True are equal.
+        text = json.dumps(self.to_tree())
+        if self._read and self._read[0] == text:
             return self._read[1]
         with translated():
-            core = _core.Scenario.from_json(json.dumps(tree), self._base)
-        self._read = tree, core
+            core = _core.Scenario.from_json(text, self._base)
+        self._read = text, core
         return core
 
     def check(self) -> None:
@@ -178,5 +179,5 @@ def of_core(core: _core.Scenario, base: Path) -> Scenario:
     """A scenario of the core; relative files that it names are in `base`."""
     scenario = Scenario.from_tree(json.loads(core.whole("json")))
     scenario._base = base
-    scenario._read = scenario.to_tree(), core
+    scenario._read = json.dumps(scenario.to_tree()), core
     return scenario

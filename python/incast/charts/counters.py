@@ -18,7 +18,7 @@ FROM_TABLES = {
     "data packets retransmitted": ("flows", "sum(retransmitted)"),
     "NACKs received": ("flows", "sum(nacks)"),
     "ECN echoes and CNPs received by hosts": ("flows", "sum(marks)"),
-    "retransmission timeouts": ("flows", "sum(timeouts)"),
+    "timeouts of senders": ("flows", "sum(timeouts)"),
     "ECN marks at switches": ("ports", "sum(marks)"),
     "packets dropped": ("ports", "sum(drops)"),
     "XOFF frames received": ("ports", "sum(xoff_received)"),

@@ -12,7 +12,7 @@ from incast._library import importable
 from incast._quantity import Kind, parsed
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
-from incast.charts.fabric import interval
+from incast.charts.fabric import longest_of
 from incast.charts.source import Source
 from incast.results import ALL
 from incast.sweep.text import label, of_unfinished
@@ -78,27 +78,34 @@ class Overview:
         self._rows: list[tuple[Any, ...]] = []
         self._unfinished: list[int] = []
         self._span_ps = 0
+        self._cut_ps: list[int | None] = []
 
     def add(self, values: Sequence[Any], source: Source) -> None:
         """Add the rows of one scenario."""
         self._rows += rows_of(values, source, self._label)
         self._unfinished += source.unfinished.values()
         self._span_ps = max(self._span_ps, source.span_ps)
+        self._cut_ps += [source.cut_ps.get(scheme) for scheme in source.schemes]
 
     def chart(self, palette: Sequence[str]) -> Chart:
         """The chart of all scenarios.
 
         One interval divides all paused times: with one for each run, a run with a single slow flow would have a smaller
-        share than another with the same pauses.
+        share than another with the same pauses. Only runs that ended in a deadlock have their own.
         """
         place = len(self._columns) + 1 + list(FIGURES).index("paused_share")
         rows = [
-            (*row[:place], None if row[place] is None or not self._span_ps else row[place] / self._span_ps,
-             *row[place + 1:])
-            for row in self._rows
-        ]  # fmt: skip
-        longest = interval(self._span_ps, len(rows))
+            (*row[:place], _ratio(row[place], self._span_ps if cut is None else cut), *row[place + 1 :])
+            for row, cut in zip(self._rows, self._cut_ps, strict=True)
+        ]
+        longest = longest_of(self._span_ps, len(rows))
+        if any(cut not in (None, self._span_ps) for cut in self._cut_ps):
+            longest += "; runs that ended in a deadlock: of their own length"
         return of_rows(self._columns, rows, palette, self._unfinished, longest=longest, label=self._label)
+
+
+def _ratio(part: float | None, whole: int) -> float | None:
+    return None if part is None or not whole else part / whole
 
 
 def of_rows(

@@ -18,9 +18,9 @@ BINS = 20
 """Bins of about equally many flows: as many as in the HPCC evaluation (fct_analysis.py of its authors)."""
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 """Drawn side by side, as in the HPCC paper's figures 11 and 13."""
+SLOWDOWN = f"Slowdown = completion time / {look.IDEAL}, at least 1."
 ABOUT = (
-    f"Slowdown = completion time / {look.IDEAL}, at least 1. "
-    "Bins hold about equally many flows, and all flows of a size; each tick is the largest size of "
+    f"{SLOWDOWN} Bins hold about equally many flows, and all flows of a size; each tick is the largest size of "
     "a bin. Each label has its own panel."
 )
 
@@ -103,10 +103,9 @@ def of_rows(
     if differing:
         who = ", ".join(dict.fromkeys(str(edge["scheme"]) for edge in differing))
         left_out.append(f"The bins of {who} differ from the ticks, because other flows completed.")
-    of_label = f" of flows labelled {label}" if label not in (None, ALL) else ""
     return Chart(
         name="slowdown",
-        title=f"Slowdown by flow size{of_label}",
+        title=heading(label),
         about=ABOUT,
         fields=fields,
         rows=rows,
@@ -114,6 +113,11 @@ def of_rows(
         spec=spec(schemes, ticks, named=named),
         left_out=tuple(left_out),
     )
+
+
+def heading(label: str | None) -> str:
+    """The heading of the chart of a label, or of all."""
+    return f"Slowdown by flow size{f' of flows labelled {label}' if label not in (None, ALL) else ''}"
 
 
 def labels(edges: Iterable[dict[str, Any]], schemes: Sequence[str]) -> dict[str, dict[int, str]]:
@@ -196,30 +200,3 @@ def spec(schemes: Sequence[str], ticks: dict[str, dict[int, str]], *, named: boo
         },
         "resolve": {"scale": {"x": "independent", "y": "independent"}},
     }
-
-
-def over_seeds(single: Spec) -> Spec:
-    """The same panels for rows of several seeds: a line of the means, a band from minimum to maximum."""
-    panel = single["spec"]
-    shared = {name: panel["encoding"][name] for name in ("x", "color")}
-    value = panel["encoding"]["y"]
-    band = {
-        "mark": {"type": "area", "opacity": 0.16},
-        "encoding": {
-            **shared,
-            "y": {**value, "aggregate": "min"},
-            "y2": {"field": "slowdown", "aggregate": "max"},
-        },
-    }
-    tooltip = [{"field": "scheme"}, {"field": "percentile"}, {**value, "aggregate": "mean", "format": ".4~g"}]
-    line = {
-        "mark": {**panel["mark"]},
-        "encoding": {
-            **shared,
-            "y": {**value, "aggregate": "mean"},
-            "shape": panel["encoding"]["shape"],
-            "strokeDash": panel["encoding"]["strokeDash"],
-            "tooltip": tooltip,
-        },
-    }
-    return {**single, "spec": {"width": panel["width"], "height": panel["height"], "layer": [band, line]}}

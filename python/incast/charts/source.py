@@ -100,6 +100,19 @@ class Source:
         ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in self.manifests.items()}
         return max((end - self.begins.get(scheme, 0) for scheme, end in ends.items()), default=0)
 
+    @property
+    def cut_ps(self) -> dict[str, int]:
+        """Runs that ended in a deadlock, by scheme, in ps: without that end, their pauses would last for ever.
+
+        Shares of time are of these runs themselves. Of a longer run of another scheme, their pauses would be a small
+        part.
+        """
+        return {
+            scheme: int(manifest["end_ps"]) - self.begins.get(scheme, 0)
+            for scheme, manifest in self.manifests.items()
+            if manifest["stop"]["reason"] == "deadlock"
+        }
+
     @cached_property
     def unfinished(self) -> dict[str, int]:
         """Number of flows that neither completed nor were cancelled, by scheme; backlogged flows do not count."""
@@ -121,6 +134,11 @@ class Source:
             return (f"Unfinished flows are not counted: {counts}.",)
         count = found[0][1]
         return (f"{count:,} unfinished {'flow is' if count == 1 else 'flows are'} not counted.",)
+
+    @property
+    def has_all_drops(self) -> bool:
+        """True if the table of drops has all (`measure.max_drops`)."""
+        return self.count("drops") >= sum(int(manifest["counts"]["drops"]) for manifest in self.manifests.values())
 
     @property
     def has_slowdowns(self) -> bool:

@@ -55,12 +55,6 @@ def drops(source: Source) -> Iterator[Finding]:
         yield _finding(source, DROPS, text, values)
 
 
-def are_all_there(source: Source) -> bool:
-    """True if there are drops, and the table of drops has all (`measure.max_drops`)."""
-    kept = source.count("drops")
-    return 0 < kept >= sum(int(manifest["counts"]["drops"]) for manifest in source.manifests.values())
-
-
 def counted_packets(
     source: Source,
     values: Mapping[str, int],
@@ -90,7 +84,7 @@ def _mostly(source: Source, reason: str, nodes: str = "true") -> str:
 
     `nodes` is a condition on the tier of the node.
     """
-    if not are_all_there(source):
+    if not source.has_all_drops:
         return ""
     rows = source.rows(
         "with names as (select port, any_value(node_name || ' to ' || peer_name) as link, any_value(tier) as tier "

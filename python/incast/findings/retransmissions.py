@@ -60,7 +60,9 @@ def _resent(source: Source) -> Iterator[_Resent]:
     for scheme, resent, timeouts_, sent in source.by_scheme(rows):
         if resent and resent >= PART * sent:
             lost = int(source.manifests[scheme]["counts"]["drops"]) + refused.get(scheme, 0)
-            yield _Resent(scheme, resent, timeouts_, sent, lost)
+            # Announcements send no data again: tokens of the receiver do.
+            early = timeouts_ if _effect(source, scheme) != "phost" else 0
+            yield _Resent(scheme, resent, early, sent, lost)
 
 
 _REFUSED = "select scheme, sum(refused_packets)::bigint from pairs group by scheme"
@@ -74,18 +76,36 @@ def _in_words(source: Source, found: Mapping[str, _Resent]) -> str:
 
 
 def timeouts(source: Source) -> Iterator[Finding]:
-    """Retransmission timeouts, unless links failed: then the finding about failures has their number."""
+    """Timeouts by their effect, unless links failed: then the finding about failures has their number."""
     if source.count("links"):
         return
     rows = source.rows(
         "select scheme, sum(timeouts)::bigint, count(*) filter (timeouts > 0), count(*) from flows group by scheme"
     )
-    found = {scheme: values for scheme, *values in source.by_scheme(rows)}
-    found = {scheme: values for scheme, values in found.items() if values[0]}
-    if found:
-        events, hit, all_ = ({scheme: each[place] for scheme, each in found.items()} for place in range(3))
+    found: dict[str, dict[str, list[int]]] = {}
+    for scheme, *values in source.by_scheme(rows):
+        if values[0]:
+            found.setdefault(_effect(source, scheme), {})[scheme] = values
+    for effect, of_schemes in found.items():
+        events, hit, all_ = ({scheme: each[place] for scheme, each in of_schemes.items()} for place in range(3))
         flows = "as many flows" if events == hit else counted(hit, "flow")
-        text = f"hosts had {counted(events, 'retransmission timeout')}, in {flows} of {spread(all_)}."
+        verb, event, rest = EFFECTS[effect]
+        text = f"hosts {verb} {counted(events, event)}{rest}, in {flows} of {spread(all_)}."
         yield Finding(
-            "timeouts", RETRANSMISSIONS, sentence(prefix_if_equal(events, source.schemes) + text), tuple(found)
+            "timeouts", RETRANSMISSIONS, sentence(prefix_if_equal(events, source.schemes) + text), tuple(of_schemes)
         )
+
+
+EFFECTS = {
+    "": ("had", "retransmission timeout", ""),
+    "fastpass": ("repeated", "request", " to the arbiter after a timeout"),
+    "phost": ("repeated", "announcement", " of flows after a timeout"),
+    "mixed": ("had", "timeout", ""),
+}
+"""Effects of timeouts by transport, as verb, noun and rest; those of other transports retransmit."""
+
+
+def _effect(source: Source, scheme: str) -> str:
+    """The effect of the timeouts of a scheme; `mixed` if its transports differ in it."""
+    effects = {name if name in EFFECTS else "" for name in source.manifests[scheme].get("controls", ())}
+    return "mixed" if len(effects) > 1 else next(iter(effects), "")

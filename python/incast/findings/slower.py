@@ -11,7 +11,6 @@ from typing import Any
 from incast._echo import shell
 from incast.charts.source import Source, read_scenario
 from incast.findings.completion import with_iterations
-from incast.findings.drops import are_all_there
 from incast.findings.failures import Failure, alike, failures_of
 from incast.findings.finding import FAILURE, Finding
 from incast.findings.percentile import SLOWDOWN, Statistics, figure, statistics
@@ -46,7 +45,7 @@ def with_losses(source: Source) -> Iterator[Finding]:
     Others have the same label, and a size between the same powers of two: loss hits large flows more often. Their ideal
     interval overlaps that of a failure; the real one would select slow flows. The table of drops must be complete.
     """
-    if not are_all_there(source):
+    if not source.has_all_drops:
         return
     rows = source.by_scheme(list(_rows(source, _LOSSES, failures_of(source))))
     found = {scheme: values for scheme, *values in rows if values[0] >= HIT}

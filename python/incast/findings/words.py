@@ -11,7 +11,7 @@ FEW = 3
 """Most different values that a phrase lists; of more it gives the lowest and the highest (our choice)."""
 NAMED = 3
 """Most names in a list (our choice)."""
-LOWER = ("deadlock ", "flows ", "hosts ", "iterations ", "packets ", "switches ", "the ")
+LOWER = ("deadlock ", "flows ", "hosts ", "iterations ", "packets ", "rate limits ", "switches ", "the ")
 """First words of texts that may follow the name of a scheme."""
 UNIT = r"(?<=\d) (?=%|[pnum]?s\b|[kMGT]?B\b|[kMGT]?b\/s\b|times\b)"
 """The space between a number and its unit: a regular expression of Python and JavaScript."""

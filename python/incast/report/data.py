@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from incast.charts.fabric import interval, with_vms
 from incast.charts.groups import Group, kind_of
 from incast.charts.over import Overview, along, titles
 from incast.charts.slowdown import by_size
+from incast.charts.slowdown_seeds import Seeds
 from incast.charts.source import Source
 from incast.few import noted
 from incast.findings import findings_of
@@ -85,7 +86,9 @@ class Packer:
         variations = []
         overview = Overview([column["name"] for column in group.columns])
         for variation in group.variations:
-            packed_variation = self.variation(variation.source, few=self.few(group), seeds=several_seeds(group))
+            packed_variation = self.variation(
+                variation.source, few=self.few(group), seeds=seed_column(group) is not None
+            )
             variations.append({"values": packed_values(variation.values), **packed_variation})
             if group.columns:
                 overview.add(variation.values, variation.source)
@@ -99,6 +102,7 @@ class Packer:
             "schemes": group.variations[0].source.palette,
             "places": look.places(group.variations[0].source.palette, self.palette),
             "variations": variations,
+            "overSeeds": [self.seeds(*cell) for cell in over_seeds_of(group)],
         }
         if group.columns:
             chart = overview.chart(packed["schemes"])
@@ -107,15 +111,10 @@ class Packer:
 
     def variation(self, source: Source, *, few: bool, seeds: bool) -> Json:
         """The charts of one scenario, over time too if it is one of few; `seeds`: other scenarios have other seeds."""
-        packed: Json = {"labels": [], "charts": {}}
-        labels = source.labels
-        if len(labels) > 1 and not self.many:
-            packed["labels"] = labels[:LABELS]
-            if len(labels) > LABELS:
-                self.note(f"Only the first {LABELS} of {len(labels)} labels, by start time, can be chosen.")
+        packed: Json = {"labels": self.labels(source), "charts": {}}
         points = 100 if self.many else 200
         # The mix of all labels is there where there are several, and is never drawn unasked.
-        for label in [None, *([ALL, *packed["labels"]] if packed["labels"] else [])]:
+        for label in keys_of(packed["labels"]):
             key = label or ""
             packed["charts"].setdefault("slowdown", {})[key] = self.chart(noted(by_size(source, label=label)))
             for of in ("fct", "slowdown"):
@@ -145,6 +144,26 @@ class Packer:
         packed["fabric"] = self.fabric(source)
         packed["ends"] = {name: manifest["end_ps"] for name, manifest in source.manifests.items()}
         return packed
+
+    def labels(self, source: Source) -> Sequence[str]:
+        """The labels that can be chosen; none if there is one, or if the page has many scenarios."""
+        labels = source.labels
+        if len(labels) < 2 or self.many:
+            return ()
+        if len(labels) > LABELS:
+            self.note(f"Only the first {LABELS} of {len(labels)} labels, by start time, can be chosen.")
+        return labels[:LABELS]
+
+    def seeds(self, values: Sequence[Any], sources: Mapping[Any, Source]) -> Json:
+        """Slowdowns of the runs of several seeds, with the values of the other columns, and none for the seed."""
+        seeds = Seeds(sources)
+        first = next(iter(sources.values()))
+        packed = {label or "": seeds.chart(label) for label in keys_of(self.labels(first))}
+        seeds.close()
+        return {
+            "values": packed_values(values),
+            "charts": {label: self.chart(noted(chart)) for label, chart in packed.items() if chart},
+        }
 
     def chart(self, chart: Chart) -> Json:
         """A chart with its specification by number."""
@@ -201,7 +220,7 @@ class Packer:
             "of": self._once(self.fabrics, structure),
             "about": chart.about,
             "leftOut": chart.left_out,
-            "interval": interval(source.span_ps, len(source.schemes)),
+            "interval": interval(source),
             "schemes": figures,
         }
 
@@ -226,9 +245,28 @@ def axis_of(values: Sequence[Any]) -> Json:
     return {"values": values, "numbers": numbers, "label": axis.label, "log": look.geometric(numbers)}
 
 
-def several_seeds(group: Group) -> bool:
-    """True if a group has scenarios with different seeds."""
-    return any(column["path"] == "seed" and len(column["values"]) > 1 for column in group.columns)
+def keys_of(labels: Sequence[str]) -> list[str | None]:
+    """Choices of labels: each by itself (`None`), all together, one."""
+    return [None, *([ALL, *labels] if labels else [])]
+
+
+def seed_column(group: Group) -> int | None:
+    """Place of the column of seeds, if a group has scenarios with different seeds."""
+    return next(
+        (place for place, column in enumerate(group.columns) if column["path"] == "seed" and len(column["values"]) > 1),
+        None,
+    )
+
+
+def over_seeds_of(group: Group) -> list[tuple[list[Any], dict[Any, Source]]]:
+    """Scenarios that differ by their seed alone: the values of the columns, none for the seed, and tables by seed."""
+    place = seed_column(group)
+    if place is None:
+        return []
+    found: dict[tuple[Any, ...], dict[Any, Source]] = {}
+    for values, source in ((each.values, each.source) for each in group.variations):
+        found.setdefault((*values[:place], None, *values[place + 1 :]), {})[values[place]] = source
+    return [(list(values), sources) for values, sources in found.items() if len(sources) > 1]
 
 
 def packed(column: Sequence[Any]) -> Json | list[Any]:

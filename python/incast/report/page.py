@@ -13,7 +13,6 @@ from incast import _core
 from incast.charts import look
 from incast.charts.groups import Material
 from incast.charts.over import FIGURES, spec, written
-from incast.charts.slowdown import over_seeds
 from incast.findings.words import UNIT
 from incast.report import claims, figures, findings, scenario, settings, warnings
 from incast.report.data import DIGITS, Packer
@@ -77,7 +76,6 @@ def page(material: Material, progress: Callable[[int, int], object] | None = Non
             for figure in study.figures
         ],
         "specs": packer.specs,
-        "seedSpecs": {place: over_seeds(one) for place, one in enumerate(packer.specs) if "fold" in str(one)},
         "fabrics": packer.fabrics,
         "overSpec": spec(),
         "dashes": look.DASHES,

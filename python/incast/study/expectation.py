@@ -24,6 +24,8 @@ class Expectation:
     """If true, it is of a ratio of figures."""
     wording: str
     """The same for people, without a unit."""
+    percent: str = ""
+    """A tolerance in percent, which stands after the unit."""
 
     @classmethod
     def of(cls, check: Check) -> Expectation:
@@ -40,16 +42,15 @@ class Expectation:
         if check.about is None:
             raise ValueError("a check without an expectation")
         within = tolerance(check.about, check.tolerance)
-        wording = (
-            f"{check.about:.6g} ± {check.tolerance}".replace("%", " %").replace("  %", " %")
-            if within
-            else f"{check.about:.6g}"
-        )
-        return cls(check.about - within, check.about + within, "about", ratio, wording)
+        relative = isinstance(check.tolerance, str)
+        wording = f"{check.about:.6g}{f' ± {check.tolerance}' if within and not relative else ''}"
+        percent = f"± {str(check.tolerance).rstrip(' %')} %" if within and relative else ""
+        return cls(check.about - within, check.about + within, "about", ratio, wording, percent)
 
     def text(self, unit: str) -> str:
-        """For people: `ratio below 1`, `from 3 to 4 us`."""
-        return f"ratio {self.wording}" if self.ratio else f"{self.wording} {unit}".rstrip()
+        """For people: `ratio below 1`, `from 3 to 4 us`, `60 kB ± 20 %`."""
+        parts = ("ratio", self.wording) if self.ratio else (self.wording, unit)
+        return " ".join(filter(None, (*parts, self.percent)))
 
     def holds(self, value: float) -> bool:
         """True if one value is as expected."""

@@ -32,7 +32,8 @@ def text(results: Results) -> str:
     lines = [_line(row, widths) for row in rows]
     about = (
         f"VMs: with a guarantee and traffic to receive; below: received less than {100 - 100 * TOLERANCE:g} % of it;",
-        "least: lowest received / guaranteed; throughput: between servers; of optimum: / work-conserving optimum;",
+        "least: lowest received / guaranteed; throughput: between servers;",
+        "of optimum: / sum of max-min rates on the links; above 100 %, pairs get less than their max-min rate;",
         "messages: between hypervisors, / throughput.",
         _part(results),
     )

@@ -48,10 +48,10 @@ const seedColumn = () => group().columns.findIndex((column) => column.path === "
 const same = (a, b) => a.length === b.length && a.every((value, place) => value === b[place]);
 const variation = () => group().variations.find((each) => same(each.values, state.values)) ?? null;
 
-/** The variations that differ from the chosen one by their seed alone. */
-function seedMates() {
+/** The charts of the chosen scenario over all seeds. */
+function overSeeds() {
   const seed = seedColumn();
-  return group().variations.filter((each) => each.values.every((value, place) => place === seed || value === state.values[place]));
+  return group().overSeeds.find((each) => each.values.every((value, place) => place === seed || value === state.values[place]))?.charts ?? {};
 }
 
 // Choices
@@ -165,17 +165,6 @@ async function showChart(container, chart, name, spec, rows, names = chart.names
   VIEWS.set(name, { view, rows, names });
 }
 
-/** The slowdowns of all seeds together: their mean, and the range from the lowest to the highest. */
-function seedSlowdown(charts) {
-  const rows = charts.flatMap(unpacked);
-  const first = charts[0];
-  return {
-    chart: { ...first, about: `${first.about} Lines: means over ${charts.length} seeds. Bands: minimum to maximum.` },
-    rows,
-    spec: DATA.seedSpecs[first.spec],
-  };
-}
-
 /** The cycles of deadlocks on their fabric. The pictures are the page's own, not anybody's input. */
 function showCycles(container, { cycles, findings }) {
   for (const { title, lines, svg } of cycles) {
@@ -229,14 +218,9 @@ async function showSection(name) {
     }
     const label = LABELLED.has(key) ? state.label : "";
     const chart = byLabel[label] ?? byLabel[""];
-    // Distributions, which stand for slowdowns of flows of one size, are not pooled.
-    const mates = state.seeds && key === "slowdown" ? seedMates().map((each) => each.charts[key][label]).filter((each) => each && !each.whyEmpty && DATA.seedSpecs[each.spec]) : [];
-    if (mates.length > 1) {
-      const pooled = seedSlowdown(mates);
-      await showChart(container, pooled.chart, key, pooled.spec, pooled.rows);
-    } else {
-      await showChart(container, { ...chart, about: ofSeed(chart.about) }, key, DATA.specs[chart.spec], unpacked(chart));
-    }
+    const pooled = state.seeds && key === "slowdown" ? overSeeds()[label] : null;
+    const shown = pooled ?? { ...chart, about: ofSeed(chart.about) };
+    await showChart(container, shown, key, DATA.specs[shown.spec], unpacked(shown));
   }
   container.style.minHeight = "";
 }
