@@ -276,8 +276,8 @@ class Jellyfish(Tree):
         switches: Number of switches, 2 or more (the paper's N).
         ports: Ports of each switch, 2 to 1024 (the paper's k).
         network_ports: Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the
-            paper's r). Large graphs with one or two are disconnected. Of more than 256 switches: at most three
-            quarters of the others, or all.
+            paper's r). Of more than 2 switches: at least 2, of more than 10,000 at least 3, because others are
+            disconnected. Of more than 256 switches: at most three quarters of the others, or all.
         hosts_per_switch: Hosts on each switch, 1 to `ports` − `network_ports`. Default: all of these ports (our
             choice).
         seed: Seed of the random graph, apart from the scenario's seed. Default 1 (our choice).
@@ -295,8 +295,9 @@ class Jellyfish(Tree):
     """Ports of each switch, 2 to 1024 (the paper's k)."""
 
     network_ports: int
-    """Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). Large graphs
-    with one or two are disconnected. Of more than 256 switches: at most three quarters of the others, or all.
+    """Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). Of more than
+    2 switches: at least 2, of more than 10,000 at least 3, because others are disconnected. Of more than 256
+    switches: at most three quarters of the others, or all.
     """
 
     hosts_per_switch: int | None = None
@@ -3626,8 +3627,8 @@ class SchedulerParamsDrr(Tree):
 
 
 SchedulerParams: TypeAlias = Literal["round-robin", "strict-priority"] | SchedulerParamsDrr
-"""Order in which the eight queues of a port are served. Priority 0 carries PFC frames and CNPs, is always served first
-and never paused.
+"""Order in which the eight queues of a port are served. Priority 0 carries PFC frames and isolation messages, is
+always served first and never paused.
 
 `round-robin`: One packet from each waiting queue in turn (NS3 `broadcom-egress-queue.cc`).
 

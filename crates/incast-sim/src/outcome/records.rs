@@ -24,7 +24,7 @@ pub struct FlowRecord {
     pub discarded: u32,
     /// NACKs received by the sender.
     pub nacks: u32,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts; with Fastpass repeated requests, with pHost repeated announcements.
     pub timeouts: u32,
     /// ACKs with an ECN echo, or CNPs, received.
     pub marks: u64,

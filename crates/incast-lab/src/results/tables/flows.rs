@@ -142,7 +142,11 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
             |row| row.result().discarded.into(),
         ),
         count("nacks", "NACKs received by the sender", |row| row.result().nacks.into()),
-        count("timeouts", "retransmission timeouts", |row| row.result().timeouts.into()),
+        count(
+            "timeouts",
+            "retransmission timeouts; with Fastpass repeated requests, with pHost repeated announcements",
+            |row| row.result().timeouts.into(),
+        ),
         count("marks", "ACKs with an echoed ECN mark, or CNPs received", |row| row.result().marks),
         u8("hops", "links on its path, with the routes at the start of the run", |row| row.result().hops),
         one_of("status", FlowStatus::NAMES, |row| row.result().status() as usize),
