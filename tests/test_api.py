@@ -37,6 +37,11 @@ def scenario(small: Path) -> incast.Scenario:
 def test_added_columns_fit_their_type(scenario: incast.Scenario) -> None:
     with pytest.raises(ValueError, match=r"column 'big': whole numbers must be from -2\^63 to 2\^63 - 1"):
         scenario.run(columns={"big": 2**63})
+    with pytest.raises(ValueError, match="column 'x': a number must be finite, got nan"):
+        scenario.run(columns={"x": math.nan})
+    nothing: Any = None
+    with pytest.raises(TypeError, match="column 'x': a text, a number or a bool is expected, got None"):
+        scenario.run(columns={"x": nothing})
 
 
 def test_a_scenario_is_copied(scenario: incast.Scenario) -> None:

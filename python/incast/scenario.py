@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -122,7 +123,8 @@ class Scenario(schema.Scenario):
         Ctrl-C ends a run within a second, and nothing is written.
 
         Raises:
-            ValueError: `threads` is not from 1 to 65536, or a whole number in `columns` has more than 64 bits.
+            ValueError: `threads` is not from 1 to 65536, or a number in `columns` is not finite or too large.
+            TypeError: A value in `columns` is no text, number or bool.
             ResultsError: The path `out` has no name, such as `.`.
             ResultsExistError: The folder exists, and `overwrite` is false or it has no results.
             EnvironmentFailure: The results cannot be written.
@@ -131,8 +133,7 @@ class Scenario(schema.Scenario):
         if threads is not None and not 1 <= threads <= WORKERS:
             raise ValueError(f"threads must be from 1 to {WORKERS}, got {threads}")
         for name, value in (columns or {}).items():
-            if isinstance(value, int) and not -(2**63) <= value < 2**63:
-                raise ValueError(f"column {name!r}: whole numbers must be from -2^63 to 2^63 - 1, got {value}")
+            _check_column(name, value)
         core = self._core()
         known = self.warnings()
         for text in known:
@@ -160,6 +161,15 @@ class Scenario(schema.Scenario):
                 for part, folder in jobs:
                     part.run(folder, threads=threads, progress=progress, columns=columns)
         return results
+
+
+def _check_column(name: str, value: object) -> None:
+    if not isinstance(value, (str, int, float)):
+        raise TypeError(f"column {name!r}: a text, a number or a bool is expected, got {value!r}")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(f"column {name!r}: whole numbers must be from -2^63 to 2^63 - 1, got {value}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"column {name!r}: a number must be finite, got {value}")
 
 
 def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:

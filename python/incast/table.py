@@ -113,7 +113,8 @@ class Table:
 
     def rows(self, limit: int | None = None) -> Iterator[tuple[Any, ...]]:
         """The rows, at most `limit` of them, as tuples in order of the columns."""
-        return zip(*(self._core.column(column.name, limit) for column in self.columns), strict=True)
+        most = _checked(limit)
+        return zip(*(self._core.column(column.name, most) for column in self.columns), strict=True)
 
     def dicts(self, limit: int | None = None) -> Iterator[dict[str, Any]]:
         """The rows, at most `limit` of them, as dictionaries."""
@@ -140,8 +141,15 @@ class Table:
 
     def to_csv(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
         """The table as CSV text, or `None` if written to the file `path`."""
-        return self._core.to_csv(path, limit)
+        return self._core.to_csv(path, _checked(limit))
 
     def to_json(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
         """The table as JSON text (an array of objects), or `None` if written to the file `path`."""
-        return self._core.to_json(path, limit)
+        return self._core.to_json(path, _checked(limit))
+
+
+def _checked(limit: int | None) -> int | None:
+    """A number of rows, or `None` for all; raises `ValueError` below 0."""
+    if limit is not None and limit < 0:
+        raise ValueError(f"limit must be 0 or more, got {limit}")
+    return limit
