@@ -22,6 +22,7 @@ mod lasting;
 mod testing;
 mod thresholds;
 mod times;
+mod windows;
 
 impl Prepared {
     /// Warnings to check before trusting results, merged for schemes.
@@ -161,6 +162,7 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
     found.extend(thresholds::found(fabric, setup, chosen));
     found.extend(buffers::found(prepared, setup));
     found.extend(times::found(fabric, setup));
+    found.extend(windows::found(fabric, setup));
     found
 }
 

@@ -4,7 +4,7 @@ use incast_model::fabric::Fabric;
 use incast_model::units::{Bytes, Time, ceil3};
 use incast_sim::congestion::{Control, DcqcnParams};
 use incast_sim::host::{CnpMode, RdmaParams, Recovery};
-use incast_sim::transport::Transport;
+use incast_sim::transport::{FastpassParams, Transport};
 use incast_sim::{BufferPlan, Setup};
 
 use crate::warning::{Warning, setting};
@@ -13,7 +13,7 @@ use crate::warning::{Warning, setting};
 pub(super) const DEFAULT_RTO: Time = Time::ms(4);
 
 pub(super) fn found(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
-    let rules = [rdma_timeouts, timeouts, periods, cnp_interval, watchdog, after_the_end];
+    let rules = [rdma_timeouts, timeouts, epochs, periods, cnp_interval, watchdog, after_the_end];
     rules.iter().flat_map(|rule| rule(fabric, setup)).collect()
 }
 
@@ -73,6 +73,25 @@ fn timeouts(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
         let (field, timeout) = transport.timeout()?;
         let field = format!("transport.{}.{field}", transport.name());
         (timeout <= longest).then(|| too_short(&field, timeout, longest, times(TRANSPORT_TIMES, longest), SPURIOUS))
+    };
+    setup.transports.iter().filter_map(of_transport).collect()
+}
+
+/// Fastpass asks again after an epoch, unless told otherwise.
+fn epochs(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
+    let longest = longest_of_segments(fabric, setup);
+    let packets = &setup.params.packets;
+    let rates = fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port));
+    let Some(fastest) = rates.max() else { return Vec::new() };
+    let packet = fastest.time_for(packets.mss.0 + packets.segment_header.0 + packets.gap.0);
+    let of_transport = |transport: &Transport| {
+        let Transport::Fastpass(FastpassParams { retry: None, epoch_packets, epoch_slack, .. }) = transport else {
+            return None;
+        };
+        let epoch = Time((packet.0 as f64 * (f64::from(*epoch_packets) + epoch_slack)).round() as u64);
+        let what = "an epoch (\"none\"): hosts ask again for packets whose ACKs are on their way";
+        (epoch <= longest)
+            .then(|| too_short("transport.fastpass.retry", epoch, longest, times(TRANSPORT_TIMES, longest), what))
     };
     setup.transports.iter().filter_map(of_transport).collect()
 }

@@ -33,6 +33,10 @@ pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + Json
     fn timeout(&self) -> Option<(&'static str, Time)> {
         None
     }
+    /// Most packets of a flow without an acknowledgement or data, with its field.
+    fn in_flight(&self) -> Option<(&'static str, u32)> {
+        None
+    }
     /// Time after which a waiting flow is stuck.
     fn patience(&self) -> Time;
 }
@@ -110,6 +114,10 @@ macro_rules! transports {
             /// See [`TransportParams::timeout`].
             pub fn timeout(&self) -> Option<(&'static str, incast_model::units::Time)> {
                 match self { $(Self::$variant(params) => params.timeout()),+ }
+            }
+            /// See [`TransportParams::in_flight`].
+            pub fn in_flight(&self) -> Option<(&'static str, u32)> {
+                match self { $(Self::$variant(params) => params.in_flight()),+ }
             }
             /// See [`TransportParams::patience`].
             pub(crate) fn patience(&self) -> incast_model::units::Time {

@@ -384,14 +384,14 @@ impl Host {
             let shift = pair.control.adopt::<RUN>(&self.params, context, (rate, own_window));
             pair.next_avail = pair.next_avail.saturating_add_signed(shift);
         }
-        let wanted = timer.0.min(pair.timeout);
+        // A timeout that becomes shorter, as fewer packets are in flight, may be over already.
+        let wanted = timer.0.min(pair.timeout).max(self.now);
         if wanted < pair.timer {
             pair.timer = wanted;
-            let time = wanted.max(self.now);
             if RUN == NS3 {
-                out.ns3().set_timer(pair.flow, time);
+                out.ns3().set_timer(pair.flow, wanted);
             } else {
-                self.timers.push(Reverse((time, pair.at_src)));
+                self.timers.push(Reverse((wanted, pair.at_src)));
             }
         }
     }

@@ -213,6 +213,16 @@ fn a_tail() {
 }
 
 /// Lost for IRN, but not with a reordering window, which detects losses later.
+/// Four packets have the long timeout. With a gap, and a window of one packet, they have the short one, which is over when the
+/// NACK of packet 1 comes.
+#[test]
+fn a_short_timeout_that_is_over() {
+    let case = Case::packets(4).with(|params| {
+        (params.rdma.rto_low, params.rdma.reorder_window) = (Time::ns(4200), Some(1));
+    });
+    assert_eq!(facts(&case.run(without(&[0]))), (answered(2) + answered(1), 1, 3, 1, 0));
+}
+
 #[test]
 fn a_reorder_window() {
     let overtaken = || {

@@ -80,6 +80,10 @@ impl TransportParams for PfabricParams {
         Some(("rto", self.rto))
     }
 
+    fn in_flight(&self) -> Option<(&'static str, u32)> {
+        self.max_cwnd.map(|most| ("max_cwnd", most))
+    }
+
     fn patience(&self) -> Time {
         self.rto * 4
     }

@@ -139,6 +139,10 @@ impl TransportParams for PhostParams {
         Some(("retry", self.retry))
     }
 
+    fn in_flight(&self) -> Option<(&'static str, u32)> {
+        Some(("window", self.window))
+    }
+
     fn patience(&self) -> Time {
         self.retry * 256
     }
