@@ -47,7 +47,7 @@ mod tests {
         // Two links of 1 us there and back, and 1,500 B twice at 100 Gb/s: 4.24 us and more, 53 kB.
         let said = of("100Gbps", "\"phost\"").unwrap();
         assert!(
-            said.starts_with("transport.phost.window: 8 packets of a flow in flight are 22 % of the largest"),
+            said.starts_with("transport.phost.window: 8 packets of a flow in flight are 23 % of the largest"),
             "{said}"
         );
         assert!(said.ends_with("write `window = 36`"), "{said}");
