@@ -96,9 +96,9 @@ impl Network {
 
     /// In ps, from a full packet's start until it may start on the last link.
     pub(crate) fn time_to_last_link(&self, flow: FlowId) -> u64 {
-        let [out, _] = self.walk(flow);
+        let out = self.way(flow);
         let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
-        (0..out.len() - 1).map(|at| self.passed_on(&out, at, full)).sum()
+        (0..out.len().saturating_sub(1)).map(|at| self.passed_on(&out, at, full)).sum()
     }
 
     fn shape(&self, label: u16) -> Shape {

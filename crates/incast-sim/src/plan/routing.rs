@@ -207,13 +207,22 @@ impl Network {
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
-    /// Egress ports of data, and of the return path.
+    /// Egress ports of data with the current routes; fewer if these end or go round, after a failure or a change of routes.
+    pub(crate) fn way(&self, flow: FlowId) -> Vec<PortId> {
+        let spec = self.flow(flow);
+        match spec.path {
+            Some(path) => self.routing.paths[path as usize][0].clone(),
+            None => self.walk_from(self.fabric.hosts()[spec.src.index()], spec.dst, flow, false),
+        }
+    }
+
+    /// Egress ports of data, and of the return path; only before the run.
     pub(crate) fn walk(&self, flow: FlowId) -> [Vec<PortId>; 2] {
         let spec = self.flow(flow);
         if let Some(path) = spec.path {
             return self.routing.paths[path as usize].clone();
         }
-        let out = self.walk_from(self.fabric.hosts()[spec.src.index()], spec.dst, flow, false);
+        let out = self.way(flow);
         let arrival = self.ports[out[out.len() - 1]].peer;
         let home = self.walk_from(self.fabric.neighbour(arrival), spec.src, flow, true);
         [out, [vec![arrival], home].concat()]
@@ -222,8 +231,8 @@ impl Network {
     fn walk_from(&self, mut node: NodeId, dst: HostId, flow: FlowId, back: bool) -> Vec<PortId> {
         let target = self.fabric.hosts()[dst.index()];
         let mut ports = Vec::new();
-        while node != target {
-            let port = self.routing.ecmp_port(node, dst.0, flow, back).expect("the whole fabric is connected");
+        while node != target && ports.len() < self.fabric.nodes().len() {
+            let Some(port) = self.routing.ecmp_port(node, dst.0, flow, back) else { break };
             ports.push(port);
             node = self.fabric.neighbour(port);
         }
