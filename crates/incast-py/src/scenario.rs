@@ -78,7 +78,7 @@ impl Scenario {
         self.0.synthetic()
     }
 
-    /// Raises the error with which a run would end at its begin.
+    /// Raises what a run raises when it begins.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         shared(py, &self.0, facade::Scenario::check)
     }

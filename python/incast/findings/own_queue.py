@@ -9,8 +9,8 @@ from incast.findings.finding import RETRANSMISSIONS, Finding
 from incast.findings.words import prefix, sentence, size, spread, time
 
 LONG_PS = 10**9
-"""Shortest wait in a host's own queue that is reported, in ps (our choice: 1 ms, about the limit of Linux's small
-queues for TCP)."""
+"""Shortest wait in a host's own queue that is reported, in ps (our choice: 1 ms; TCP's small queues in Linux
+hold as much at the pacing rate, `tcp_small_queue_check`)."""
 TIMES = 10
 """Least ratio of this wait to the longest at a switch (our choice)."""
 

@@ -194,7 +194,7 @@ impl Failed {
     }
 }
 
-/// What threads own: they may outlive the call.
+/// Owned by the threads, which may go on after the call has returned.
 struct Shared {
     schemes: Vec<(String, ValidSetup)>,
     engine: Box<dyn Engine>,

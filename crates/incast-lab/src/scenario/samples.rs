@@ -9,7 +9,7 @@ use super::Scenario;
 use crate::diagnostic::Diagnostic;
 use crate::warning::setting;
 
-/// 10 GB or more: a row takes about 100 B in memory (our choice).
+/// Our choice: each is a row or more of a table, which memory holds until the end of the run.
 const MOST: u64 = 100_000_000;
 
 impl Scenario {

@@ -22,12 +22,11 @@ impl Tree {
         if steps.is_empty() {
             return Err(fail("an override must name a parameter".into(), 0..text.len()));
         }
-        let replaced = path::print(&steps);
         let (value, inner) = value_of(text, at + 1);
         if let Err(why) = put(&mut self.root, &steps, value) {
             return Err(fail(why, 0..at));
         }
-        self.places.set(&replaced, (text, at), &inner);
+        self.places.set(&steps, (text, at), &inner);
         Ok(())
     }
 }

@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{ONE_ALLOWED, path};
+use super::ONE_ALLOWED;
+use super::path::{self, Step};
 use crate::diagnostic::{Diagnostic, Place};
 
 #[derive(Debug, Clone)]
@@ -50,24 +51,24 @@ impl Places {
     }
 
     /// Replaces the places of `path` and of what is below it by those of an override `text`, `path=value`: `equals` is the
-    /// place of `=`, `inner` has the places of values below `path`. Tables before `path` that have no place get one, too.
-    pub(super) fn set(&mut self, path: &str, (text, equals): (&str, usize), inner: &Self) {
-        let steps = path::parse(path).unwrap_or_default();
+    /// place of `=`, `inner` has the places of values below `path`, which is not empty. Tables before `path` that have no place get one, too.
+    pub(super) fn set(&mut self, path: &[Step], (text, equals): (&str, usize), inner: &Self) {
+        let whole = path::print(path);
         let mut sites = std::mem::take(self.sites_mut());
-        sites.retain(|known, _| !within(known, path));
+        sites.retain(|known, _| !within(known, &whole));
         let source = self.sources.len();
         self.sources.push(Source { name: "--set".into(), text: text.into() });
         // Errors in made tables point at the command line.
         for (depth, end) in text[..equals].match_indices('.').map(|(end, _)| end).enumerate() {
-            let made = path::print(&steps[..=depth.min(steps.len() - 1)]);
+            let made = path::print(&path[..=depth.min(path.len() - 1)]);
             if made == text[..end] && !sites.contains_key(&made) {
                 sites.insert(made, Site { source, key: 0..end, value: equals + 1..text.len() });
             }
         }
-        sites.insert(path.to_owned(), Site { source, key: 0..equals, value: equals + 1..text.len() });
+        sites.insert(whole.clone(), Site { source, key: 0..equals, value: equals + 1..text.len() });
         for (at, site) in inner.sites() {
             if let Some(below) = at.strip_prefix(OVERRIDDEN).filter(|below| !below.is_empty()) {
-                sites.insert(format!("{path}{below}"), Site { source, ..site.clone() });
+                sites.insert(format!("{whole}{below}"), Site { source, ..site.clone() });
             }
         }
         *self.sites_mut() = sites;

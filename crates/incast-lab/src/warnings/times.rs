@@ -77,7 +77,7 @@ fn timeouts(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
     setup.transports.iter().filter_map(of_transport).collect()
 }
 
-/// Fastpass asks again after an epoch, unless told otherwise.
+/// Without `retry`, Fastpass repeats a request after an epoch.
 fn epochs(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
     let longest = longest_of_segments(fabric, setup);
     let packets = &setup.params.packets;
@@ -89,7 +89,7 @@ fn epochs(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
             return None;
         };
         let epoch = Time((packet.0 as f64 * (f64::from(*epoch_packets) + epoch_slack)).round() as u64);
-        let what = "an epoch (\"none\"): hosts ask again for packets whose ACKs are on their way";
+        let what = "after this epoch, hosts repeat requests for packets whose ACKs are on their way";
         (epoch <= longest)
             .then(|| too_short("transport.fastpass.retry", epoch, longest, times(TRANSPORT_TIMES, longest), what))
     };

@@ -8,7 +8,8 @@ use incast_sim::{Carrier, Setup};
 
 use crate::warning::Warning;
 
-/// Share of the bandwidth-delay product from which a window is not reported (our choice): cut-through needs less.
+/// Smallest share of the bandwidth-delay product that is not reported (our choice). The product is for switches that store whole
+/// packets; with cut-through it is smaller.
 const ENOUGH: f64 = 0.5;
 
 /// Transports with a default for slower or shorter links.

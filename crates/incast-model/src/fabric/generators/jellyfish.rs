@@ -116,7 +116,7 @@ impl Jellyfish {
     }
 }
 
-/// Switches with two ports to others, at most: one in 50 random graphs of so many is connected (our choice).
+/// Most switches with two ports to others (our choice): of so many, 5 of 400 random graphs were connected.
 const MOST_IN_A_RING: u32 = 10_000;
 
 /// Switches of graphs with nearly all links, at most (our choice).
