@@ -22,6 +22,8 @@ pub(crate) struct Demand {
     records: u64,
     flows: u64,
     fabric: u64,
+    /// Shared by schemes without given routes and failures.
+    routes: u64,
     schemes: u64,
 }
 
@@ -31,17 +33,23 @@ impl Demand {
         let flows = set.flows.len() as u64;
         let waits: usize = set.gates.iter().map(|gate| gate.waits_for.len() + gate.starts.len()).sum();
         let gates = set.gates.len() * size_of::<Gate>() + waits * size_of::<u32>();
+        let routes = prepared.fabric.size_of_routes().2;
+        let own_routes = prepared.schemes.iter().any(|scheme| {
+            let network = &scheme.setup.params.network;
+            !network.route.is_empty() || !network.failure.is_empty()
+        });
         Self {
             shared: flows * size_of::<Flow>() as u64 + gates as u64,
             records: flows * size_of::<FlowRecord>() as u64,
             flows: flows * FLOW_STATE,
-            fabric: ports * PORT_STATE + prepared.fabric.size_of_routes().2,
+            fabric: ports * PORT_STATE + if own_routes { routes } else { 0 },
+            routes,
             schemes: prepared.schemes.len() as u64,
         }
     }
 
     pub(crate) fn bytes(&self, threads: u64) -> u64 {
-        self.shared + self.schemes * self.records + threads.min(self.schemes) * (self.flows + self.fabric)
+        self.shared + self.routes + self.schemes * self.records + threads.min(self.schemes) * (self.flows + self.fabric)
     }
 
     pub(crate) fn check(&self, threads: u64, memory: Memory) -> Result<(), Diagnostic> {
@@ -49,7 +57,7 @@ impl Demand {
         if needed <= memory.bytes {
             return Ok(());
         }
-        let larger = if self.fabric > self.flows + self.records { "fabric" } else { "workload" };
+        let larger = if self.fabric + self.routes > self.flows + self.records { "fabric" } else { "workload" };
         let at_a_time = if threads == 1 { String::new() } else { format!(" with {threads} schemes at a time") };
         let message = format!("the run takes about {} of memory{at_a_time}; {memory}", amount(needed as f64));
         let fitting = (1..threads).rev().find(|&fewer| self.bytes(fewer) <= memory.bytes);

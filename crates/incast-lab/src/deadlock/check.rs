@@ -187,7 +187,7 @@ struct Packets<'r> {
 
 enum Kind<'r> {
     Paths(Elp<'r>),
-    Routes(Routes),
+    Routes(Arc<Routes>),
 }
 
 impl Kind<'_> {

@@ -12,6 +12,7 @@ mod traffic;
 mod verify;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use incast_model::fabric::Fabric;
 use incast_model::routing::Routes;
@@ -31,7 +32,7 @@ pub use verify::{Verified, VerifiedFile, VerifyOptions, verify};
 struct Ready<'l> {
     loaded: &'l Loaded,
     fabric: Fabric,
-    routes: OnceCell<Routes>,
+    routes: OnceCell<Arc<Routes>>,
 }
 
 impl<'l> Ready<'l> {

@@ -1,6 +1,7 @@
 //! Throughput of VM pairs over time, with guarantees and the work-conserving optimum.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use incast_model::fabric::HostId;
 use incast_model::flow::Flow;
@@ -67,7 +68,7 @@ pub(super) fn rows(prepared: &Prepared, scheme: usize, outcome: &incast_sim::Out
 }
 
 /// Routes of the start, as if no link failed.
-fn routes(setup: &Setup) -> Routes {
+fn routes(setup: &Setup) -> Arc<Routes> {
     let Params { network, seed, .. } = &setup.params;
     let given = network.routes(&setup.fabric, *seed);
     given.expect("the setup is checked")

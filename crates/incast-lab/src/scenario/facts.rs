@@ -254,7 +254,7 @@ impl<'a> Facts<'a> {
     pub(super) fn several_paths(&self) -> Verdict {
         let (fabric, network) = (&self.prepared.fabric, &self.params().network);
         let found = self.several_paths.get_or_init(|| {
-            let routes = Routes::along(fabric, network.routing, network.next_hop_order, &|_| true, &[]);
+            let routes = Routes::of(fabric, network.routing, network.next_hop_order);
             let routed = self.prepared.flows.flows.iter().any(|flow| flow.path.is_none());
             let hosts = || (0..fabric.hosts().len() as u32).map(incast_model::fabric::HostId);
             let nodes = (0..fabric.nodes().len() as u32).map(incast_model::fabric::NodeId);

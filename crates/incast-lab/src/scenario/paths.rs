@@ -1,5 +1,7 @@
 //! Paths of flows, and their expected load.
 
+use std::sync::Arc;
+
 use incast_model::fabric::{HostId, NodeId};
 use incast_model::flow::Flow;
 use incast_model::routing::Routes;
@@ -10,9 +12,9 @@ use incast_sim::Carrier;
 
 impl Prepared {
     /// Ignores failures.
-    pub(crate) fn routes(&self) -> Routes {
+    pub(crate) fn routes(&self) -> Arc<Routes> {
         let network = &self.scenario.network;
-        Routes::along(&self.fabric, network.routing, network.next_hop_order, &|_| true, &[])
+        Routes::of(&self.fabric, network.routing, network.next_hop_order)
     }
 
     pub(crate) fn links(&self, routes: &Routes, flow: &Flow) -> u64 {

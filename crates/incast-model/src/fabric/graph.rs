@@ -1,4 +1,4 @@
-use super::longest::Longest;
+use super::derived::Derived;
 use crate::units::{Rate, Time};
 
 macro_rules! id {
@@ -157,7 +157,7 @@ pub struct Fabric {
     gpus: u32,
     /// Switches that join GPUs within servers, lowest first.
     inside: Vec<NodeId>,
-    pub(super) longest: Longest,
+    pub(crate) derived: Derived,
 }
 
 impl Fabric {
@@ -350,7 +350,7 @@ impl FabricBuilder {
             slots: 0,
             gpus: 0,
             inside: Vec::new(),
-            longest: Longest::default(),
+            derived: Derived::default(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Hosts and switches joined by full-duplex links, with stable port order.
 
+mod derived;
 mod dot;
 mod ends;
 pub mod generators;
 mod gpus;
 mod graph;
 mod groups;
-mod longest;
 mod rtt;
 mod service;
 mod summary;

@@ -107,8 +107,8 @@ impl BaseRtts {
         let mut walk = Walk::new(fabric, payload, path);
         let mut trunks = Vec::with_capacity(anchors.len() * anchors.len());
         for &from in &anchors {
-            let reached = walk.paths(from);
-            trunks.extend(anchors.iter().map(|to| reached[to.index()]));
+            walk.paths(from);
+            trunks.extend(anchors.iter().map(|&to| walk.leg(to)));
         }
         Self { anchors: anchors.len(), spokes, trunks, legs: walk.legs }
     }
@@ -157,23 +157,25 @@ impl BaseRtts {
 impl Fabric {
     /// Largest base RTT and bandwidth-delay product with packets of `payload` bytes, maybe of different pairs.
     pub fn longest_rtt(&self, payload: Bytes) -> (Time, Bytes) {
-        self.longest.or_find((payload, false), || BaseRtts::new(self, payload).max())
+        self.derived.or_find((payload, Path::Longest), || BaseRtts::new(self, payload).max())
     }
 
     /// As [`Fabric::longest_rtt`], see [`BaseRtts::of_first_paths`].
     pub fn longest_rtt_of_first_paths(&self, payload: Bytes) -> (Time, Bytes) {
-        self.longest.or_find((payload, true), || BaseRtts::of_first_paths(self, payload).max())
+        self.derived.or_find((payload, Path::First), || BaseRtts::of_first_paths(self, payload).max())
     }
 }
 
 /// Properties of two different hosts; for many pairs use [`BaseRtts`].
 pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) -> PairRtt {
-    let (src, dst) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
+    let [(from, begin), (to, end)] =
+        [src, dst].map(|host| spoke(fabric, fabric.hosts()[host.index()], payload, Path::Longest));
     let mut walk = Walk::new(fabric, payload, Path::Longest);
-    let leg = walk.paths(src)[dst.index()] as usize;
-    walk.legs[leg].pair()
+    walk.paths(from);
+    begin.then(walk.legs[walk.leg(to) as usize]).then(end).pair()
 }
 
+/// A host's anchor, and the leg to it.
 fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes, path: Path) -> (NodeId, Leg) {
     let mut ports = fabric.ports_of(host);
     match (ports.next(), ports.next()) {
@@ -185,7 +187,7 @@ fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes, path: Path) -> (NodeId, 
 }
 
 /// Which of several shortest paths counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Path {
     /// In the order of next hops of ns-3: neighbours by descending node number (docs/design/agreement.md).
     First,
@@ -193,11 +195,8 @@ enum Path {
     Longest,
 }
 
-/// Walks over the fabric, first from one node, then from the next. Numbers stand for legs.
-struct Walk<'a> {
-    fabric: &'a Fabric,
-    /// By port: kind of its link.
-    kinds: Vec<usize>,
+/// Walks over the fabric without hosts of one link, first from one node, then from the next. Numbers stand for legs.
+struct Walk {
     /// By kind.
     links: Vec<Leg>,
     legs: Vec<Leg>,
@@ -209,56 +208,70 @@ struct Walk<'a> {
     steps: Vec<u32>,
     queue: Vec<NodeId>,
     compares: bool,
-    /// Ports of each node in the order of the walk.
-    ports: Vec<Vec<PortId>>,
+    /// Of each node the first of `ends`, and their number.
+    first: Vec<u32>,
+    /// In the order of the walk.
+    ends: Vec<End>,
+}
+
+/// One end of a link, for walks.
+#[derive(Clone, Copy)]
+struct End {
+    neighbour: NodeId,
+    /// Of the link.
+    kind: u32,
+    /// The neighbour is a switch.
+    forwards: bool,
 }
 
 /// Nodes that are not reached have no leg, as the node itself.
 const NOWHERE: u32 = 0;
 const UNKNOWN: u32 = u32::MAX;
 
-impl<'a> Walk<'a> {
-    fn new(fabric: &'a Fabric, payload: Bytes, path: Path) -> Self {
+impl Walk {
+    fn new(fabric: &Fabric, payload: Bytes, path: Path) -> Self {
         let mut links: Vec<Leg> = Vec::new();
-        let mut known: HashMap<Leg, usize> = HashMap::new();
-        let ports = (0..fabric.ports().len() as u32).map(PortId);
-        let kinds = ports.map(|port| {
+        let mut known: HashMap<Leg, u32> = HashMap::new();
+        let mut kind = |port: PortId| {
             let leg = Leg::over(fabric, port, payload, path);
             *known.entry(leg).or_insert_with(|| {
                 links.push(leg);
-                links.len() - 1
+                links.len() as u32 - 1
             })
-        });
-        let kinds = kinds.collect();
-        let several = links.len() > 1;
-        let order = |node: u32| {
-            let mut ports: Vec<PortId> = fabric.ports_of(NodeId(node)).collect();
+        };
+        let (mut first, mut ends) = (vec![0], Vec::new());
+        for node in (0..fabric.nodes().len() as u32).map(NodeId) {
+            let mut ports: Vec<PortId> = fabric.ports_of(node).collect();
             if path == Path::First {
                 fabric.sort_by_neighbour_descending(&mut ports);
             }
-            ports
-        };
+            for port in ports {
+                let neighbour = fabric.neighbour(port);
+                let forwards = fabric.node(neighbour).kind == NodeKind::Switch;
+                if forwards || spoke(fabric, neighbour, payload, path).0 == neighbour {
+                    ends.push(End { neighbour, kind: kind(port), forwards });
+                }
+            }
+            first.push(ends.len() as u32);
+        }
         Self {
-            kinds,
             longer: vec![UNKNOWN; links.len()],
+            compares: path == Path::Longest && links.len() > 1,
             links,
             legs: vec![Leg::NONE],
             numbers: HashMap::from([(Leg::NONE, NOWHERE)]),
-            reached: Vec::new(),
-            steps: Vec::new(),
+            reached: vec![UNKNOWN; fabric.nodes().len()],
+            steps: vec![0; fabric.nodes().len()],
             queue: Vec::new(),
-            compares: path == Path::Longest && several,
-            ports: (0..fabric.nodes().len() as u32).map(order).collect(),
-            fabric,
+            first,
+            ends,
         }
     }
 
-    /// Leg to each node; hosts do not forward.
-    fn paths(&mut self, from: NodeId) -> &[u32] {
-        self.reached.clear();
-        self.reached.resize(self.fabric.nodes().len(), UNKNOWN);
+    /// Finds the leg to each node; hosts do not forward.
+    fn paths(&mut self, from: NodeId) {
+        self.reached.fill(UNKNOWN);
         self.reached[from.index()] = NOWHERE;
-        self.steps.resize(self.fabric.nodes().len(), 0);
         self.steps[from.index()] = 0;
         self.queue.clear();
         self.queue.push(from);
@@ -267,26 +280,31 @@ impl<'a> Walk<'a> {
             next += 1;
             // Known to the end: all nodes with fewer steps came before.
             let (so_far, steps) = (self.reached[node.index()], self.steps[node.index()] + 1);
-            for at in 0..self.ports[node.index()].len() {
-                let port = self.ports[node.index()][at];
-                let neighbour = self.fabric.neighbour(port);
+            for at in self.first[node.index()]..self.first[node.index() + 1] {
+                let End { neighbour, kind, forwards } = self.ends[at as usize];
                 let known = self.reached[neighbour.index()];
                 if known == UNKNOWN {
-                    self.reached[neighbour.index()] = self.then(so_far, self.kinds[port.index()]);
+                    self.reached[neighbour.index()] = self.then(so_far, kind as usize);
                     self.steps[neighbour.index()] = steps;
-                    if self.fabric.node(neighbour).kind == NodeKind::Switch {
+                    if forwards {
                         self.queue.push(neighbour);
                     }
                 } else if self.compares && self.steps[neighbour.index()] == steps {
-                    let leg = self.then(so_far, self.kinds[port.index()]);
+                    let leg = self.then(so_far, kind as usize);
                     if leg != known && self.rank(leg) > self.rank(known) {
                         self.reached[neighbour.index()] = leg;
                     }
                 }
             }
         }
-        self.reached.iter_mut().filter(|leg| **leg == UNKNOWN).for_each(|leg| *leg = NOWHERE);
-        &self.reached
+    }
+
+    /// Leg to a node that is no host of one link.
+    fn leg(&self, to: NodeId) -> u32 {
+        match self.reached[to.index()] {
+            UNKNOWN => NOWHERE,
+            leg => leg,
+        }
     }
 
     fn rank(&self, leg: u32) -> (Time, Rate) {

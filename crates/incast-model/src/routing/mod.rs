@@ -1,11 +1,12 @@
 //! Next hops on shortest or up-down paths, and the ECMP hash.
 
-mod columns;
-mod distances;
 mod ecmp;
+mod links;
 mod order;
 mod path;
-mod shortest;
+mod routes;
+mod search;
+mod table;
 #[cfg(test)]
 mod tests;
 mod updown;
@@ -13,4 +14,4 @@ mod updown;
 pub use ecmp::{EcmpHash, EcmpKey, FlowKey};
 pub use order::NextHopOrder;
 pub use path::{nodes_of, path};
-pub use shortest::{FixedHops, Paths, Routes};
+pub use routes::{FixedHops, Paths, Routes};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::fabric::{Fabric, PortId};
 
 /// Order in which equal-cost next hops are numbered; the hash is an index into it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NextHopOrder {
     /// By port number.

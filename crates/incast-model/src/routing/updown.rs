@@ -1,69 +1,29 @@
-use super::distances::closer;
-use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
+use std::cmp::Ordering;
 
-/// Distances to a destination: of the shortest downward path, or else by the higher neighbours with the least remaining
-/// distance. By the tables alone, packets never go up again after down. Links within a tier are unused.
-pub(super) struct UpDownDistances {
-    /// Hops that only go down; [`u32::MAX`]: none.
-    down: Vec<u32>,
-    /// [`u32::MAX`]: none.
-    all: Vec<u32>,
-}
+use super::search::{Search, Targets};
+use crate::fabric::NodeId;
 
-impl UpDownDistances {
-    pub(super) fn new(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Self {
-        let down = distances_down(fabric, target, up);
-        let mut all = down.clone();
-        let mut from_the_top: Vec<NodeId> = (0..fabric.nodes().len() as u32).map(NodeId).collect();
-        from_the_top.sort_by_key(|&node| std::cmp::Reverse(fabric.node(node).tier));
-        for node in from_the_top.into_iter().filter(|&node| down[node.index()] == u32::MAX) {
-            let above = higher(fabric, node, up).map(|port| all[fabric.neighbour(port).index()]);
-            all[node.index()] = above.min().map_or(u32::MAX, |least| least.saturating_add(1));
+impl Search<'_> {
+    /// The shortest path down, or else by the higher neighbours with the fewest hops left. By the tables alone, packets never go
+    /// up again after down. Links within a tier are unused.
+    pub(super) fn up_down(&mut self, targets: &[NodeId]) {
+        self.begin(targets);
+        // Nodes with a path down, by its hops: fewer than tiers.
+        let mut down: Vec<Vec<(NodeId, Targets)>> = Vec::new();
+        while !self.front.nodes.is_empty() {
+            down.push(self.front.nodes.iter().map(|&node| (node, self.front.of(node))).collect());
+            self.step(|end| end.tier == Ordering::Greater);
         }
-        Self { down, all }
-    }
-
-    pub(super) fn next_hops(
-        &self,
-        fabric: &Fabric,
-        node: NodeId,
-        target: NodeId,
-        up: &dyn Fn(PortId) -> bool,
-    ) -> Vec<PortId> {
-        let tier = |node: NodeId| fabric.node(node).tier;
-        if self.down[node.index()] != u32::MAX {
-            let lower = |port: PortId| up(port) && tier(fabric.neighbour(port)) < tier(node);
-            return closer(fabric, node, target, &self.down, &lower);
-        }
-        let left = self.all[node.index()];
-        let leads = |port: &PortId| self.all[fabric.neighbour(*port).index()].checked_add(1) == Some(left);
-        higher(fabric, node, up).filter(leads).filter(|_| left != u32::MAX).collect()
-    }
-}
-
-fn higher<'a>(fabric: &'a Fabric, node: NodeId, up: &'a dyn Fn(PortId) -> bool) -> impl Iterator<Item = PortId> + 'a {
-    let above = move |port: &PortId| fabric.node(fabric.neighbour(*port)).tier > fabric.node(node).tier;
-    fabric.ports_of(node).filter(above).filter(move |&port| up(port))
-}
-
-fn distances_down(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<u32> {
-    let mut down = vec![u32::MAX; fabric.nodes().len()];
-    down[target.index()] = 0;
-    let mut frontier = vec![target];
-    while !frontier.is_empty() {
-        let mut next = Vec::new();
-        for node in frontier {
-            for port in higher(fabric, node, up) {
-                let above = fabric.neighbour(port);
-                if down[above.index()] == u32::MAX && fabric.node(above).kind == NodeKind::Switch {
-                    down[above.index()] = down[node.index()] + 1;
-                    next.push(above);
-                }
+        let mut levels = down.into_iter();
+        loop {
+            let level = levels.next();
+            if level.is_none() && self.front.nodes.is_empty() {
+                break;
             }
+            level.into_iter().flatten().for_each(|(node, targets)| self.front.add(node, &targets));
+            self.step(|end| end.tier == Ordering::Less);
         }
-        frontier = next;
     }
-    down
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Resolves names in given routes, failures and pauses.
 
+use std::sync::Arc;
+
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::rng::stream;
@@ -20,7 +22,7 @@ impl NetworkParams {
     }
 
     /// Initial routes without failures: those of `routing`, except given ones.
-    pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Routes, FieldError> {
+    pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Arc<Routes>, FieldError> {
         let resolved = self.resolve(fabric, seed)?;
         Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
     }
@@ -35,7 +37,7 @@ impl NetworkParams {
         &self,
         fabric: &Fabric,
         seed: u64,
-        each: &mut dyn FnMut(Time, Routes),
+        each: &mut dyn FnMut(Time, Arc<Routes>),
     ) -> Result<(), FieldError> {
         let resolved = self.resolve_loops_too(fabric, seed)?;
         let given = resolved.fixed_at(Time::ZERO);
@@ -45,12 +47,15 @@ impl NetworkParams {
         if !faults.starts_rerouted() {
             each(Time::ZERO, self.with_fixed(fabric, &given));
         }
-        faults.states(fabric).for_each(|(time, routes)| each(time, routes));
+        faults.states(fabric).for_each(|(time, routes)| each(time, Arc::new(routes)));
         Ok(())
     }
 
-    pub(crate) fn with_fixed(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Routes {
-        Routes::along(fabric, self.routing, self.next_hop_order, &|_| true, fixed)
+    pub(crate) fn with_fixed(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Arc<Routes> {
+        if fixed.is_empty() {
+            return Routes::of(fabric, self.routing, self.next_hop_order);
+        }
+        Arc::new(Routes::along(fabric, self.routing, self.next_hop_order, &|_| true, fixed))
     }
 
     pub(crate) fn resolve(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, FieldError> {

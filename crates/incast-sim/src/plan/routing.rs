@@ -1,6 +1,7 @@
 //! Next hops of packets: explicit path, ECMP or other load balancing.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
@@ -13,7 +14,7 @@ use crate::kernel::{FlowId, Id, IdVec};
 
 #[derive(Debug)]
 pub(crate) struct Routing {
-    routes: Routes,
+    routes: Arc<Routes>,
     hash: EcmpHash,
     salts: IdVec<NodeId, u64>,
     /// Keys of data and of returning packets.
@@ -28,7 +29,7 @@ impl Routing {
     pub(crate) fn new(
         fabric: &Fabric,
         flows: &FlowSet,
-        routes: Routes,
+        routes: Arc<Routes>,
         (hash, balance): (EcmpHash, &Balance),
         seed: u64,
     ) -> Result<Self, FieldError> {
@@ -74,7 +75,7 @@ impl Routing {
         for (node, balancer) in (0..).zip(&mut self.balancers) {
             balancer.rerouted(routes.groups_of(NodeId(node)));
         }
-        self.routes = routes;
+        self.routes = Arc::new(routes);
     }
 
     pub(crate) const fn is_ecmp(&self) -> bool {

@@ -1,12 +1,15 @@
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::columns::{Columns, table};
+use super::links::Links;
 use super::order::NextHopOrder;
+use super::table::{Group, Table};
 use crate::fabric::{Ends, Fabric, HostId, LinkId, NodeId, PortId};
 
 /// Paths that packets take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paths {
     /// All shortest paths in hops.
@@ -42,7 +45,7 @@ pub struct Routes {
     /// Port of each of the first nodes, while those are hosts with one link.
     alone: Vec<PortId>,
     /// `groups[(node - alone) * classes + class]` is a range of `hops`.
-    groups: Vec<(u32, u32)>,
+    groups: Vec<Group>,
     hops: Vec<PortId>,
 }
 
@@ -58,6 +61,12 @@ pub struct FixedHops {
 }
 
 impl Routes {
+    /// Paths over all links, kept with the fabric.
+    pub fn of(fabric: &Fabric, paths: Paths, order: NextHopOrder) -> Arc<Self> {
+        let find = || Arc::new(Self::along(fabric, paths, order, &|_| true, &[]));
+        fabric.derived.or_find((paths, order), find)
+    }
+
     /// Shortest paths between hosts, which never forward.
     pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
         Self::around(fabric, order, &|_| true, &[])
@@ -82,13 +91,8 @@ impl Routes {
             pinned[fixed.dst.index()] = true;
         }
         let Ends { targets, class_of_host, last_hop, alone } = Ends::new(fabric, &up, &|host| pinned[host.index()]);
-        let rows = (alone.len(), fabric.nodes().len() - alone.len());
-        let mut columns = Columns::new(fabric, order, &up);
-        let groups = table(&targets, rows, |target| match paths {
-            Paths::Shortest => columns.shortest(target),
-            Paths::UpDown => columns.up_down(target),
-        });
-        let hops = columns.into_hops();
+        let links = Links::new(fabric, order, &up, alone.len());
+        let Table { groups, hops } = Table::new(&links, &targets, alone.len(), paths);
         let mut routes = Self { paths, classes: targets.len(), class_of_host, last_hop, alone, groups, hops };
         for fixed in fixed {
             let mut hops: Vec<PortId> = fixed.ports.iter().copied().filter(|&port| up(port)).collect();
