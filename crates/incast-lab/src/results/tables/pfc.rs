@@ -93,7 +93,9 @@ pub(super) static DEADLOCKS: Table<InCycle> = Table {
         ps("paused_ps", "start of the pause of the queue", |row| row.queue.since),
         bytes("queue_bytes", "bytes in the queue at detection", |row| row.queue.bytes),
         ps("closed_ps", "time when the cycle closed: pause of its last queue", |row| row.of().closed),
-        ps("detected_ps", "detection, at a multiple of `measure.deadlock_every`", |row| row.of().seen),
+        ps("detected_ps", "detection, at a multiple of `measure.deadlock_every` or at the end of the run", |row| {
+            row.of().seen
+        }),
         maybe_ps("ended_ps", "first check without the deadlock; missing if it lasted to the end", |row| row.of().ended),
         u32("stuck_queues", "largest number of stuck switch queues: the cycle and queues that wait for it", |row| {
             row.of().stuck_queues

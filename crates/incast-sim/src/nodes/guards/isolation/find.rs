@@ -134,7 +134,8 @@ impl Switch<Guards> {
         let isolation = self.isolation();
         let flow = isolation.table[slot].flow;
         for (input, _) in isolation.table.remove(slot, now) {
-            self.send_isolation(plan, out, input, flow, false);
+            let sent = self.send_isolation(plan, out, input, flow, false);
+            self.isolation().table.record_mut(slot).messages += u32::from(sent);
         }
     }
 }

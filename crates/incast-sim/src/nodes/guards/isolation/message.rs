@@ -28,10 +28,11 @@ impl Switch<Guards> {
             Some((_, last)) => *last = now,
             None => notified.push((input, now)),
         }
-        isolation.table.record_mut(slot).messages += 1;
-        self.send_isolation(plan, out, input, packet.flow, true);
+        let sent = self.send_isolation(plan, out, input, packet.flow, true);
+        self.isolation().table.record_mut(slot).messages += u32::from(sent);
     }
 
+    /// A dead link gets no message.
     pub(super) fn send_isolation(
         &mut self,
         plan: Plan<'_>,
@@ -39,9 +40,9 @@ impl Switch<Guards> {
         port: LocalPort,
         flow: FlowId,
         isolate: bool,
-    ) {
+    ) -> bool {
         if self.ports[port].down {
-            return;
+            return false;
         }
         let size = self.isolation().params.message.0;
         out.counts.isolation_messages += 1;
@@ -50,6 +51,7 @@ impl Switch<Guards> {
         let message = Packet { kind: Kind::Isolation, flow, size: size as u16, flags, ..Packet::EMPTY };
         self.enqueue::<ANY>(out, port, &message, flags);
         self.serve_or_wait::<ANY>(plan, out, port);
+        true
     }
 
     /// The message is about packets that leave by its ingress port. A server of VMs ignores it.

@@ -136,7 +136,8 @@ fn a_flow_is_released_after_its_hold_time_and_upstream_is_notified() {
     sweep(&mut bench, 54_499);
     assert_eq!(records(&mut bench)[0].end, None);
     sweep(&mut bench, 54_500);
-    assert_eq!(records(&mut bench)[0].end, Some(Time::ns(54_500)));
+    let ended = &records(&mut bench)[0];
+    assert_eq!((ended.end, ended.messages), (Some(Time::ns(54_500)), 2));
     bench.put(0, &[(60_000, Data(0, 6))]);
     bench.run(70_000);
     assert_eq!(bench.sent(0), [(1510, Isolate(0)), (54_510, Release(0))]);
