@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::admission::room;
@@ -20,7 +21,9 @@ pub fn place(
     seed: u64,
 ) -> Result<Tenancy, EntryError> {
     let taken = vec![None; fabric.endpoints().len()];
-    let mut placer = Placer { fabric, vms, base_dir, seed, taken, tenants: Vec::new(), residual: None };
+    let free = (0..taken.len() as u32).map(HostId).collect();
+    let (tenants, names) = (Vec::new(), HashSet::new());
+    let mut placer = Placer { fabric, vms, base_dir, seed, taken, free, tenants, names, residual: None };
     for (index, spec) in specs.iter().enumerate() {
         let entry = Entry { spec, path: format!("tenant[{index}]") };
         entry.check()?;
@@ -42,13 +45,27 @@ struct Placer<'a> {
     base_dir: &'a Path,
     seed: u64,
     taken: Vec<Option<usize>>,
+    /// Slots that are not taken, in order.
+    free: Vec<HostId>,
     tenants: Vec<Tenant>,
+    names: HashSet<String>,
     residual: Option<Residual>,
 }
 
 impl Placer<'_> {
-    fn free(&self) -> Vec<HostId> {
-        (0..).map(HostId).zip(&self.taken).filter(|(_, taken)| taken.is_none()).map(|(host, _)| host).collect()
+    /// Takes free slots for the next tenant.
+    fn take(&mut self, slots: &[HostId]) {
+        let place = |slot: &HostId| self.free.binary_search(slot).expect("the slot is free");
+        let mut gaps: Vec<usize> = slots.iter().map(place).collect();
+        gaps.sort_unstable();
+        let ends: Vec<usize> = gaps.iter().copied().skip(1).chain([self.free.len()]).collect();
+        let Some(&(mut kept)) = gaps.first() else { return };
+        for (gap, end) in gaps.into_iter().zip(ends) {
+            self.free.copy_within(gap + 1..end, kept);
+            kept += end - gap - 1;
+        }
+        self.free.truncate(kept);
+        slots.iter().for_each(|slot| self.taken[slot.index()] = Some(self.tenants.len()));
     }
 
     fn stream(&self, tenant: &str, purpose: &str) -> Stream {
@@ -87,7 +104,7 @@ impl Placer<'_> {
 
     /// Up to a share of the free slots; if packed, until one does not fit.
     fn fill(&mut self, entry: &Entry<'_>, fill: f64) -> Result<(), EntryError> {
-        let (free, least) = (self.free().len(), entry.least());
+        let (free, least) = (self.free.len(), entry.least());
         let mut left = (free as f64 * fill + 1e-9) as usize;
         if left < least {
             let vms = entry.spec.vms;
@@ -125,25 +142,24 @@ impl Placer<'_> {
     }
 
     fn one(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<Placed, EntryError> {
-        if self.tenants.iter().any(|tenant| tenant.name == name) {
+        if self.names.contains(&name) {
             return Err(entry.refuse("name", name, "a name of its own: another tenant has this one"));
         }
-        let free = self.free();
         let vms = self.draw_vms(entry, &name, most);
-        if vms > free.len() {
-            let (free, all) = (free.len(), self.taken.len());
+        if vms > self.free.len() {
+            let (free, all) = (self.free.len(), self.taken.len());
             let allowed = format!("at most {free}, the VM slots that {name} finds free; there are {all} in all");
             return Err(entry.refuse("vms", vms, allowed));
         }
-        let (slots, mappers) = match self.slots(entry, &name, free, vms)? {
+        let (slots, mappers) = match self.slots(entry, &name, vms)? {
             Some(slots) => {
                 let mappers = entry.mappers(slots.len());
                 (slots, mappers)
             }
             None => return Ok(Placed::Nowhere(vms)),
         };
+        self.take(&slots);
         for (vm, &slot) in slots.iter().enumerate() {
-            self.taken[slot.index()] = Some(self.tenants.len());
             if let Some(server) = self.fabric.server_of(slot) {
                 let what = format!("the NIC of {}, where VM {vm} of {name} is,", self.fabric.node(server).name);
                 self.carries(entry, &what, self.nic(server))?;
@@ -155,22 +171,17 @@ impl Placer<'_> {
         if let Some(residual) = &mut self.residual {
             residual.take(&tenant);
         }
+        self.names.insert(tenant.name.clone());
         self.tenants.push(tenant);
         Ok(Placed::There(count))
     }
 
     /// `None` if no links carry the guarantees.
-    fn slots(
-        &mut self,
-        entry: &Entry<'_>,
-        name: &str,
-        free: Vec<HostId>,
-        vms: usize,
-    ) -> Result<Option<Vec<HostId>>, EntryError> {
+    fn slots(&mut self, entry: &Entry<'_>, name: &str, vms: usize) -> Result<Option<Vec<HostId>>, EntryError> {
         let who = |host: HostId| self.taken[host.index()].map(|tenant| self.tenants[tenant].name.clone());
         match &entry.spec.placement {
-            Placement::Random => Ok(Some(placement::random(free, vms, &mut self.stream(name, "placement")))),
-            Placement::Unbalanced => Ok(Some(placement::unbalanced(&free, &entry.mappers(vms)))),
+            Placement::Random => Ok(Some(placement::random(&self.free, vms, &mut self.stream(name, "placement")))),
+            Placement::Unbalanced => Ok(Some(placement::unbalanced(&self.free, &entry.mappers(vms)))),
             Placement::Packed => self.packed(entry, vms),
             Placement::Slots(names) => {
                 placement::listed(names, self.fabric, who, &entry.field("placement.slots")).map(Some)
