@@ -90,20 +90,26 @@ struct Matrix<'a> {
 }
 
 const HEADER: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
+const TWICE: &str = "omitted: it was given before";
 const CONNECTION: [&str; 6] = ["id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger"];
-const ID: &str = "a whole number, at least 1";
+const ID: &str = "a whole number from 1 to 4294967295";
 
 impl<'a> Matrix<'a> {
     fn parse(text: &'a str, file: &'a Path, members: Members<'_>) -> Result<Self, EntryError> {
         let hosts = members.count();
         let mut matrix = Self::default();
         let mut ids = BTreeMap::new();
-        for (index, line) in text.lines().enumerate() {
+        for (index, line) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
             let words = Word::all(line, index + 1, file);
             let Some(&first) = words.first().filter(|word| !word.text.starts_with('#')) else { continue };
             if let Some(name) = HEADER.iter().find(|name| **name == first.text) {
                 let count = value(&words, 0)?.number("a whole number")?;
-                matrix.header.insert(name, (count, words[1]));
+                if let Some(more) = words.get(2) {
+                    return Err(more.refuse("omitted: one number belongs here"));
+                }
+                if matrix.header.insert(name, (count, words[1])).is_some() {
+                    return Err(first.refuse(TWICE));
+                }
             } else if first.text == "trigger" {
                 matrix.trigger(&words)?;
             } else if first.text.contains("->") {
@@ -123,9 +129,14 @@ impl<'a> Matrix<'a> {
                     .near(names));
             }
         }
-        let nodes = matrix.header.get("Nodes").filter(|(nodes, _)| *nodes > hosts as usize);
-        if let Some((_, word)) = nodes {
-            return Err(word.refuse(format!("at most {hosts}, the hosts of this fabric")));
+        if let Some((nodes, word)) = matrix.header.get("Nodes") {
+            let used = matrix.connections.iter().map(|one| one.src.max(one.dst) as usize + 1).max().unwrap_or(0);
+            if *nodes > hosts as usize {
+                return Err(word.refuse(format!("at most {hosts}, the hosts of this fabric")));
+            }
+            if *nodes < used {
+                return Err(word.refuse(format!("at least {used}: connections have host {}", used - 1)));
+            }
         }
         matrix.check_count("Connections", matrix.connections.len())?;
         matrix.check_count("Triggers", matrix.triggers.len())?;
@@ -149,9 +160,10 @@ impl<'a> Matrix<'a> {
         let mut at = 1;
         while let Some(word) = words.get(at) {
             match word.text {
-                "id" => id = Some(positive(value(words, at)?)?),
-                "count" => count = Some(positive(value(words, at)?)?),
-                "oneshot" | "barrier" => kind = Some(word.text),
+                "id" if id.is_none() => id = Some(positive(value(words, at)?)?),
+                "count" if count.is_none() => count = Some(positive(value(words, at)?)?),
+                "oneshot" | "barrier" if kind.is_none() => kind = Some(word.text),
+                "id" | "count" | "oneshot" | "barrier" => return Err(word.refuse(TWICE)),
                 "multishot" => return Err(word.refuse("oneshot or barrier: which flow it starts depends on the run")),
                 _ => return Err(word.refuse("one of id, count, oneshot, barrier")),
             }
@@ -160,7 +172,8 @@ impl<'a> Matrix<'a> {
         let line = words[0];
         let id = id.ok_or_else(|| line.refuse("a trigger with an id"))?;
         let count = match (kind, count) {
-            (Some("oneshot"), _) => 1,
+            (Some("oneshot"), None) => 1,
+            (Some("oneshot"), Some(_)) => return Err(line.refuse("a oneshot without a count, or a barrier")),
             (Some(_), Some(count)) => count as usize,
             (Some(_), None) => return Err(line.refuse("a barrier with a count")),
             (None, _) => return Err(line.refuse("a trigger that is oneshot or barrier")),
@@ -251,6 +264,16 @@ fn connection<'a>(
     let (mut id, mut size, mut start, mut trigger, mut activates) = (None, None, None, None, Vec::new());
     let mut at = 1;
     while let Some(word) = words.get(at) {
+        let given = match word.text {
+            "id" => id.is_some(),
+            "size" => size.is_some(),
+            "start" => start.is_some(),
+            "trigger" => trigger.is_some(),
+            _ => false,
+        };
+        if given {
+            return Err(word.refuse(TWICE));
+        }
         match word.text {
             "id" => id = Some((positive(value(words, at)?)?, words[at + 1])),
             "size" => size = Some(u64::from(positive(value(words, at)?)?)),
@@ -354,7 +377,17 @@ mod tests {
             "m.cm:2:6: `strat`: must be one of id, start, size, trigger, send_done_trigger, recv_done_trigger; did you \
              mean `start`?"
         );
-        assert_eq!(line("0->1 start 0 size 0"), "m.cm:2:19: `0`: must be a whole number, at least 1");
+        assert_eq!(line("0->1 start 0 size 0"), "m.cm:2:19: `0`: must be a whole number from 1 to 4294967295");
+        let twice = |text: &str, place: &str| {
+            assert_eq!(line(text), format!("m.cm:2:{place}: must be omitted: it was given before"));
+        };
+        twice("0->1 start 0 start 7 size 5", "14: `start`");
+        twice("0->1 start 0 size 5 size 5", "21: `size`");
+        twice("Nodes 4", "1: `Nodes`");
+        twice("trigger id 1 oneshot barrier count 1", "22: `barrier`");
+        assert_eq!(line("Triggers 0 9"), "m.cm:2:12: `9`: must be omitted: one number belongs here");
+        assert!(line("trigger id 1 oneshot count 3").ends_with("must be a oneshot without a count, or a barrier"));
+        assert_eq!(why("Nodes 2\n0->5 start 0 size 1\n"), "m.cm:1:7: `2`: must be at least 6: connections have host 5");
         assert_eq!(line("0->1 start -1 size 1"), "m.cm:2:12: `-1`: must be a time in picoseconds, 0 or more");
         assert_eq!(line("0->1 start 0"), "m.cm:2:1: `0->1`: must be followed by a size");
         assert_eq!(line("0->1 size 5"), "m.cm:2:1: `0->1`: must be followed by either start or trigger");
@@ -367,7 +400,7 @@ mod tests {
         assert!(line("trigger id 1 multishot").starts_with("m.cm:2:14: `multishot`: must be oneshot or barrier"));
         assert!(line("Conections 3").ends_with("did you mean `Connections`?"));
         assert_eq!(
-            why("Nodes 17\n0->1 start 0 size 1\n"),
+            why("\u{feff}Nodes 17\n0->1 start 0 size 1\n"),
             "m.cm:1:7: `17`: must be at most 16, the hosts of this fabric"
         );
         assert_eq!(
