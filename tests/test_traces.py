@@ -72,11 +72,28 @@ def test_what_is_wrong_in_a_parquet_file_is_told(tmp_path: Path) -> None:
     assert "neither Parquet nor text: not UTF-8 text: byte 0x" in refused(tmp_path, "other.parquet")
 
 
-def test_durations_in_a_parquet_file_are_refused(tmp_path: Path) -> None:
-    start = pa.array([0, 5000], pa.duration("ns"))
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        (pa.duration("ns"), "Duration(ns)"),
+        (pa.timestamp("ns"), "Timestamp(ns)"),
+        (pa.timestamp("us", "UTC"), 'Timestamp(µs, "UTC")'),
+        (pa.time64("ns"), "Time64(ns)"),
+    ],
+)
+def test_times_in_a_parquet_file_are_refused(tmp_path: Path, kind: pa.DataType, named: str) -> None:
+    start = pa.array([0, 5000], kind)
     rows = pa.table({"src": [0, 1], "dst": [1, 2], "size_bytes": [1000, 20], "start_us": start})
     parquet.write_table(rows, tmp_path / "late.parquet")
-    assert "column start_us: Duration(ns) is no number" in refused(tmp_path, "late.parquet")
+    text = refused(tmp_path, "late.parquet")
+    assert f"column start_us: {named} is no number; its unit belongs into its name" in text
+
+
+def test_other_compression_of_parquet_is_named(tmp_path: Path) -> None:
+    rows = pa.table({"src": [0], "dst": [1], "size_bytes": [1000], "start_us": [5]})
+    parquet.write_table(rows, tmp_path / "gzip.parquet", compression="gzip")
+    text = refused(tmp_path, "gzip.parquet")
+    assert "column src is compressed with GZIP; incast reads zstd, snappy and uncompressed columns" in text
 
 
 def test_a_start_after_the_end_of_time_is_refused_at_its_entry(tmp_path: Path) -> None:

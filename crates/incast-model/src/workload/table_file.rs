@@ -2,7 +2,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use parquet::arrow::parquet_to_arrow_schema;
+use parquet::basic::Compression;
 use parquet::data_type::Decimal;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
@@ -66,6 +68,7 @@ fn parquet_as_csv(file: File) -> Result<String, String> {
     let broken = |error: parquet::errors::ParquetError| format!("no whole Parquet file: {error}");
     check_footer(&file)?;
     let reader = SerializedFileReader::new(file.try_clone().map_err(|error| error.to_string())?).map_err(broken)?;
+    check_compression(reader.metadata())?;
     check_pages(&file, reader.metadata())?;
     let metadata = reader.metadata().file_metadata();
     // A small file can hold many equal rows.
@@ -75,9 +78,10 @@ fn parquet_as_csv(file: File) -> Result<String, String> {
         return Err(format!("its {rows} rows take at least {}; {memory}", amount(needed)));
     }
     let schema = metadata.schema_descr_ptr();
-    // Parquet itself has no durations: the numbers would lose their unit.
+    // Rows have times of nanoseconds and durations as plain numbers, without their unit.
     let arrow = parquet_to_arrow_schema(&schema, metadata.key_value_metadata()).map_err(broken)?;
-    if let Some(field) = arrow.fields().iter().find(|field| field.data_type().to_string().starts_with("Duration")) {
+    let has_unit = |kind: String| ["Duration", "Timestamp", "Time", "Date"].iter().any(|name| kind.starts_with(name));
+    if let Some(field) = arrow.fields().iter().find(|field| has_unit(field.data_type().to_string())) {
         return Err(format!(
             "column {}: {} is no number; its unit belongs into its name",
             field.name(),
@@ -99,6 +103,20 @@ fn parquet_as_csv(file: File) -> Result<String, String> {
         text.push('\n');
     }
     Ok(text)
+}
+
+fn check_compression(metadata: &ParquetMetaData) -> Result<(), String> {
+    let read =
+        |codec: Compression| matches!(codec, Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_));
+    let mut columns = metadata.row_groups().iter().flat_map(|group| group.columns());
+    match columns.find(|column| !read(column.compression())) {
+        None => Ok(()),
+        Some(column) => {
+            let (name, codec) = (column.column_path().string(), column.compression().to_string());
+            let codec = codec.split('(').next().unwrap_or_default().to_owned();
+            Err(format!("column {name} is compressed with {codec}; incast reads zstd, snappy and uncompressed columns"))
+        }
+    }
 }
 
 /// Whole number of a cell. Tools write columns with missing values as floats, such as `1000.0`.
