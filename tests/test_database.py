@@ -8,6 +8,8 @@ import signal
 import socket
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import duckdb
 import pytest
@@ -170,6 +172,22 @@ def test_ctrl_c_ends_endless_sql(study: Path, command: Command, start: Start) ->
     before = time.monotonic()
     assert stop(process, signal.SIGINT) == (130, "error: interrupted; nothing was written\n")
     assert time.monotonic() - before < 10, "without the interruption, PATIENCE"
+
+
+def test_a_second_signal_does_not_leave_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_database, "QUERY_S", 0.3)
+    signals = iter([KeyboardInterrupt])
+    with _database.connect() as connection:
+
+        def interrupt() -> None:
+            if signalled := next(signals, None):
+                raise signalled
+            connection.interrupt()
+
+        signalling: Any = SimpleNamespace(interrupt=interrupt)
+        with pytest.raises(_database.TooLongError):
+            _database.limited(signalling, lambda: connection.execute(ENDLESS))
+        assert connection.execute("select 1").fetchall() == [(1,)], "no query is running"
 
 
 def test_sql_has_a_limit_of_time(study: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -438,6 +438,13 @@ STUDIES = {
     ),
     "SQL without a value": Bad("claims.toml", "as value", "as figure", "as figure", ("no column `value`", "figure")),
     "SQL with values of text": Bad("claims.toml", "avg(p95)", "first(scheme)", "first(", ("no number but VARCHAR",)),
+    "SQL with seeds of text": Bad(
+        "claims.toml",
+        "seed, avg(p95) as value",
+        "seed::text as seed, avg(p95) as value",
+        "seed::text",
+        ("no whole number but VARCHAR",),
+    ),
     "a column to choose by": Bad(
         "claims.toml", "of = { scheme", "of = { schema", "schema", ("no column `schema`", "did you mean `scheme`")
     ),
@@ -449,6 +456,17 @@ STUDIES = {
     ),
     "a number that no run has": Bad(
         "claims.toml", "[0.2, 0.4]", "[0.2, 0.6]", "0.6", ("no run has load `0.6`", "0.2, 0.4")
+    ),
+    "a number in quotes": Bad(
+        "claims.toml", "[0.2, 0.4]", '["0.2", 0.4]', '"0.2"', ("its values are numbers", "0.2, without quotes")
+    ),
+    "a value chosen twice": Bad("claims.toml", "[0.2, 0.4]", "[0.2, 0.2]", "0.2]", ("load `0.2` is chosen twice",)),
+    "the same on both sides": Bad(
+        "claims.toml",
+        'against = { scheme = "DCQCN" }',
+        'against = { scheme = "HPCC" }',
+        "against = {",
+        ("chooses the same as `of`",),
     ),
     "other columns on the other side": Bad(
         "claims.toml",

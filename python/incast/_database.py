@@ -11,6 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from os import PathLike
 from typing import TYPE_CHECKING, TypeVar
 
@@ -120,8 +121,10 @@ def limited(connection: duckdb.DuckDBPyConnection, query: Callable[[], T]) -> T:
     finally:
         # A query that is about to begin does not notice the first interruption.
         while not ended.is_set():
-            connection.interrupt()
-            ended.wait(AGAIN_S)
+            # Of several signals the first one counts.
+            with suppress(BaseException):
+                connection.interrupt()
+                ended.wait(AGAIN_S)
     if errors:
         raise errors[0]
     return results[0]

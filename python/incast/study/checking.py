@@ -248,6 +248,9 @@ class _Claims:
             raise document.wrong(
                 f"{place}.against", message, allowed=", ".join(check.of) or "nothing: there is no `of`"
             )
+        if check.against and all(_listed(check.against[name]) == _listed(check.of[name]) for name in check.of):
+            place = field if "against" in written else f"claim[{number}]"
+            raise document.wrong(f"{place}.against", "`against` chooses the same as `of`: each ratio is 1")
         if check.against and self.description.claims.metric[check.metric].share:
             place = field if "against" in written else f"claim[{number}]"
             message = f"metric `{check.metric}` is a share of 0 and 1 per seed, which no seed can divide"
@@ -300,3 +303,7 @@ class _Claims:
         except ValueError:
             message = f"`{check.tolerance}` is no tolerance"
             raise document.wrong(f"{field}.tolerance", message, allowed=TOLERANCE) from None
+
+
+def _listed(chosen: Any) -> list[Any]:
+    return chosen if isinstance(chosen, list) else [chosen]

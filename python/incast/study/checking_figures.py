@@ -141,10 +141,16 @@ def selected(document: Any, field: str, selection: Selection, metric: str, colum
         if not values:
             raise document.wrong(join(field, name), "no value is chosen", allowed="one or more values")
         for number, value in enumerate(values):
+            place = join(field, name) + (f"[{number}]" if isinstance(chosen, list) else "")
+            if any(same(value, other) for other in values[:number]):
+                raise document.wrong(place, f"{name} `{value}` is chosen twice")
             if name in known and not any(same(value, other) for other in known[name]):
-                place = join(field, name) + (f"[{number}]" if isinstance(chosen, list) else "")
-                message = f"no run has {name} `{value}`, at any scale"
-                raise document.wrong(place, message, wrong=str(value), names=list(map(str, known[name])))
+                names, message = list(map(str, known[name])), f"no run has {name} `{value}`, at any scale"
+                if isinstance(value, str) and value in names:
+                    raise document.wrong(
+                        place, f"{message}: its values are numbers", allowed=f"{value}, without quotes"
+                    )
+                raise document.wrong(place, message, wrong=str(value), names=names)
 
 
 def table(description: Description, at: str, one: StudyTable, kinds: Mapping[str, Any]) -> None:

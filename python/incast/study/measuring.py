@@ -14,7 +14,7 @@ from incast.errors import ScenarioError
 from incast.study import queries
 from incast.study.checking import Checked
 from incast.study.description import Metric, StudyTable
-from incast.study.figures import Choice, Measured, PlannedRun
+from incast.study.figures import Choice, Measured, PlannedRun, order
 from incast.study.folder import Description
 from incast.study.shared import Shared, ViewError
 
@@ -82,6 +82,9 @@ def _measured(
                 if one.query.part == part:
                     sql, named = shared.text(one.query.sql), f"{one.kind} `{one.name}`"
                     rows = _rows(description, connection, one.field, named, sql) if connection else []
+                    if one.kind == "metric":
+                        # Without `order by`, SQL gives rows in another order each time, and reasons name the first.
+                        rows.sort(key=lambda row: [order(value) for value in row.values()])
                     found[one.kind][one.name] = Measured(columns[one.kind][one.name], rows, runs)
     return found
 

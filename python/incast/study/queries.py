@@ -12,12 +12,14 @@ import duckdb
 from incast._database import TooLongError, limited, quoted
 from incast.errors import EnvironmentFailure
 from incast.study import allowed_sql
-from incast.study.figures import VALUE, Choice
+from incast.study.figures import SEED, VALUE, Choice
 
-NUMBERS = {
-    *("float", "double", "decimal", "tinyint", "smallint", "integer", "bigint", "hugeint"),
+WHOLE = {
+    *("tinyint", "smallint", "integer", "bigint", "hugeint"),
     *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
 }
+"""DuckDB's types of whole numbers."""
+NUMBERS = {*WHOLE, "float", "double", "decimal"}
 """DuckDB's types of numbers."""
 ONLY_TABLES = "the SQL of a study reads only its tables, no file and no address, and nothing of the machine"
 """Beginning of the message about a query that reads something else."""
@@ -36,6 +38,8 @@ def columns(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[str, ...]:
         raise QueryError(f"the SQL gives no column `{VALUE}`, only {', '.join(found)}")
     if not is_number(found[VALUE]):
         raise QueryError(f"the column `{VALUE}` is no number but {found[VALUE]}")
+    if SEED in found and found[SEED].id not in WHOLE:
+        raise QueryError(f"the column `{SEED}` is no whole number but {found[SEED]}")
     return tuple(found)
 
 
