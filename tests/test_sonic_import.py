@@ -219,6 +219,45 @@ def test_headroom_within_the_size_of_a_profile(command: Command, tmp_path: Path)
     assert "no xon_offset: SONiC resumes at xon, 18432 B" in notes
 
 
+def test_profiles_without_an_offset_do_not_count_as_0(command: Command, tmp_path: Path) -> None:
+    config = device()
+    config["BUFFER_PROFILE"] = {
+        f"pg_lossless_{speed}_{cable}_profile": {
+            "pool": "ingress_lossless_pool",
+            "size": "9540",
+            "xon": "9540",
+            "xoff": "160272",
+            "dynamic_th": "0",
+            **({"xon_offset": "3072"} if cable == "300m" else {}),
+        }
+        for speed, cable in ((100_000, "5m"), (400_000, "40m"), (100_000, "300m"))
+    } | {name: row for name, row in config["BUFFER_PROFILE"].items() if not name.startswith("pg_lossless")}
+    for name, cable in (("Ethernet0", "5m"), ("Ethernet4", "5m"), ("Ethernet24", "300m")):
+        config["BUFFER_PG"][f"{name}|3-4"] = {"profile": f"pg_lossless_100000_{cable}_profile"}
+    for name in ("Ethernet8", "Ethernet16"):
+        config["BUFFER_PG"][f"{name}|3-4"] = {"profile": "pg_lossless_400000_40m_profile"}
+    sections, notes = imported(command, tmp_path, config)
+    assert sections["switch"]["resume_offset"] == "3072B"
+    assert "no xon_offset in BUFFER_PROFILE|pg_lossless_100000_5m_profile" in notes
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [({"pool": "abc"}, "no row `abc` in BUFFER_POOL"), ({"pool": "ingress_lossless_pool"}, "has xoff, but no size")],
+)
+def test_lossless_profiles_have_a_pool_and_a_size(
+    command: Command, tmp_path: Path, row: dict[str, str], said: str
+) -> None:
+    config = device()
+    size = {"size": "9540"} if row["pool"] == "abc" else {}
+    config["BUFFER_PROFILE"]["own"] = {"xoff": "160272", "dynamic_th": "0", **row, **size}
+    config["BUFFER_PG"]["Ethernet0|3-4"] = {"profile": "own"}
+    write(tmp_path, json.dumps(config, indent=4), "config_db.json")
+    done = command("import", "sonic", "config_db.json")
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
 def test_what_differs_by_port_is_listed(command: Command, tmp_path: Path) -> None:
     config = device()
     config["PORT_QOS_MAP"]["Ethernet24"] |= {"pfc_enable": "3"}

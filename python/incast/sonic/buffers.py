@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from incast.sonic import model
@@ -117,12 +117,12 @@ class Buffers:
                 break
 
     def _resume(self, section: Section) -> None:
-        if any(one.xon_offset for one in self.kinds.values()):
-            section.add(
-                "resume_offset",
-                size(self._one("xon_offset", lambda one: one.xon_offset or 0)),
-                "xon_offset of profiles",
-            )
+        offsets = {one.source: one.xon_offset for one in self.kinds.values()}
+        given = [offset for offset in offsets.values() if offset is not None]
+        if any(given):
+            section.add("resume_offset", size(self._common("xon_offset", given)), "xon_offset of profiles")
+            if lacking := [source for source, offset in offsets.items() if offset is None]:
+                self.notes.append(f"no xon_offset in {listed(lacking)}: all ports get that of other profiles")
         else:
             xon = self._one("xon", lambda one: one.xon)
             self.notes.append(
@@ -226,7 +226,10 @@ class Buffers:
 
     def _one(self, what: str, value: Callable[[Lossless], int]) -> int:
         """The most common value of all profiles."""
-        chosen, others = common(value(one) for one in self.kinds.values())
+        return self._common(what, [value(one) for one in self.kinds.values()])
+
+    def _common(self, what: str, values: Iterable[int]) -> int:
+        chosen, others = common(values)
         self._others(what, others)
         return chosen or 0
 

@@ -41,6 +41,10 @@ def of_config(config: ConfigDb, name: str) -> Lossless | None:
     """A row of BUFFER_PROFILE; `None` for a lossy profile, which has no XOFF."""
     if not config.number(TABLE, name, "xoff"):
         return None
+    if config.number(TABLE, name, "size") is None:
+        raise config.wrong((TABLE, name), f"{TABLE}|{name} has xoff, but no size", "a size in bytes")
+    if config.table("BUFFER_POOL"):
+        config.reference(TABLE, name, "pool", "BUFFER_POOL")
     size, xon, xoff = (config.number(TABLE, name, field) or 0 for field in ("size", "xon", "xoff"))
     exponent = config.number(TABLE, name, "dynamic_th", model.ALPHAS)
     static = config.number(TABLE, name, "static_th")
