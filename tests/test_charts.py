@@ -460,6 +460,13 @@ def test_isolation_messages_are_counted_and_told(tmp_path: Path, capsys: pytest.
     )
 
 
+def test_samples_of_empty_queues_ask_for_no_samples(tmp_path: Path) -> None:
+    text = SMALL.replace("fan_in = 16", "fan_in = 1") + '\n[measure]\nsample_every = "1s"\n'
+    source = charts.Source([incast.load(write(tmp_path, text)).run(tmp_path / "out")])
+    assert charts.queues(source).why_empty == "No queue had a packet when it was sampled."
+    assert charts.rates(source).why_empty == "No flow has two samples: set a shorter measure.sample_every."
+
+
 def test_without_samples_it_says_what_is_needed(results: Path) -> None:
     source = charts.Source([incast.open(results)])
     for make in (charts.queues, charts.rates):

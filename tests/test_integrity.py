@@ -105,6 +105,13 @@ def test_a_flipped_bit_is_no_other_result(there: Path, command: Command) -> None
     assert command("results", "run", "--table", "ports").returncode == 0
 
 
+def test_a_folder_that_was_replaced_after_it_was_opened_is_not_mixed(there: Path) -> None:
+    results = incast.open(there / "run")
+    cut(there / "run" / "flows.parquet")
+    with pytest.raises(ResultsError, match=r"flows\.parquet is damaged: it has 500 bytes, the manifest says"):
+        results.findings()
+
+
 def test_the_manifest_is_compared(there: Path, command: Command) -> None:
     file = there / "run" / "manifest.json"
     manifest = json.loads(file.read_text(encoding="utf-8"))
@@ -119,6 +126,10 @@ def test_the_manifest_is_compared(there: Path, command: Command) -> None:
     file.write_text(json.dumps(manifest), encoding="utf-8")
     assert "the manifest says 99999999" in refused(command, "results", "run", "--table", "flows")
     assert "the manifest says 99999999" in refused(command, "results", "run", "--verify")
+    scheme = next(iter(manifest["schemes"]))
+    manifest["schemes"][scheme]["counts"] = {}
+    file.write_text(json.dumps(manifest), encoding="utf-8")
+    assert f"counts of scheme `{scheme}` lack `drops`" in refused(command, "results", "run")
 
 
 def rows(file: Path, sql: str) -> None:

@@ -66,6 +66,8 @@ def check(connection: duckdb.DuckDBPyConnection, results: Results, tables: Itera
     """
     schemes = list(results.manifest["schemes"])
     for name in (each for each in tables if each in results.tables and each in declared.tables()):
+        if why := _other_size(results, name):
+            raise _damaged(results, name, why)
         table = _Checked(connection, utf8(_file(results, name)), name)
         why = _foreign(results, name, list(table.types)) or table.wrong_type()
         if why is None and results.manifest["tables"][name]["rows"]:
@@ -137,6 +139,15 @@ def _check_alone(results: Results, table: str) -> None:
 
 def _file(results: Results, table: str) -> Path:
     return results.path / f"{table}.parquet"
+
+
+def _other_size(results: Results, name: str) -> str | None:
+    """What is wrong if another program replaced the folder after it was opened."""
+    with suppress(OSError):
+        size, expected = _file(results, name).stat().st_size, results.manifest["tables"][name]["bytes"]
+        if size != expected:
+            return f"it has {size} bytes, the manifest says {expected}"
+    return None
 
 
 def _lacking(results: Results, table: str, names: Sequence[str]) -> ResultsError | None:

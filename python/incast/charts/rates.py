@@ -69,7 +69,7 @@ def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> C
         why_empty=None
         if rows
         else "No flow has two samples: set a shorter measure.sample_every."
-        if count
+        if source.sampled
         else NO_SAMPLES,
     )
     return marked(chart, source, "scheme")

@@ -16,6 +16,7 @@ PORTS = 4
 LEAST = 0.01
 """Smallest queue that is drawn, as a fraction of the longest (our choice)."""
 NO_SAMPLES = "No samples: set measure.sample_every in the scenario."
+NO_QUEUES = "No queue had a packet when it was sampled."
 
 
 def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> Chart:
@@ -67,7 +68,7 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
         palette=tuple(source.palette),
         spec=_queues_spec(source.palette, list(dict.fromkeys(row[2] for row in rows))),
         left_out=tuple(left_out),
-        why_empty=None if rows else NO_SAMPLES,
+        why_empty=None if rows else NO_QUEUES if source.sampled else NO_SAMPLES,
     )
     return marked(chart, source, "link")
 

@@ -161,6 +161,12 @@ class Source:
             self._connection.close()
             self._connection = None
 
+    @property
+    def sampled(self) -> bool:
+        """True if the scenario asked for samples (`measure.sample_every`)."""
+        with read_scenario(self.results[0]) as tree:
+            return bool(picoseconds(str(tree["measure"]["sample_every"])))
+
     def sample_ps(self) -> int:
         """Picoseconds between samples (`measure.sample_every`)."""
         with read_scenario(self.results[0]) as tree:

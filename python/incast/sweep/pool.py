@@ -105,7 +105,9 @@ def local(
         for lane in lanes:
             lane.stop()
         for lane in lanes:
-            lane.thread.join(PATIENCE_S)
+            # Ctrl-C can come before all have started.
+            if lane.thread.ident is not None:
+                lane.thread.join(PATIENCE_S)
 
 
 class _Lane(Generic[T]):

@@ -68,6 +68,10 @@ impl Results {
                     format!("counts.{} of scheme `{}` must be a whole number, 0 or more", word(name), word(scheme));
                 return Err(ResultsError::damaged(&file, why));
             }
+            if !of_scheme.counts.contains_key("drops") {
+                let why = format!("counts of scheme `{}` lack `drops`", word(scheme));
+                return Err(ResultsError::damaged(&file, why));
+            }
         }
         Ok(Self { folder: folder.to_owned(), manifest })
     }

@@ -164,7 +164,7 @@ fn n17_age_to_the_picosecond() {
             record
         };
         let (before, next) = (at("s0", "s1"), at("s1", "h3"));
-        assert_eq!((before.by, next.messages), (IsolatedBy::Message, 1));
+        assert_eq!((before.by, next.messages), (IsolatedBy::Message, 2));
         assert!(next.end > before.end, "the next switch keeps it for longer");
         let looks = (before.begin + age - next.begin).0 / hold.0 + 1;
         let what = format!("released, age {age}, ps");
