@@ -53,8 +53,9 @@ def compare(
 ) -> None:
     """Compare results with other results, another scheme, or output of the HPCC authors' ns-3 or its descendants.
 
-    The first line reports that all flows are identical, or the first difference. Percentiles by flow size for both
-    sides follow, then the flows that differ most, and the flows that only one side has.
+    The first line reports that all flows are identical, the first difference, or that only one side has some flows.
+    Percentiles by flow size for both sides follow, then the flows that differ most, and the flows that only one side
+    has.
 
     Flows of two results match by number if both have the same flows, otherwise by hosts, size and start. Flows of an
     fct.txt match by hosts, ports, size and start. Slowdowns of both sides have the reference's ideal times; with an

@@ -118,10 +118,12 @@ def verdict(comparison: Comparison) -> str:
     found = comparison.summary
     first = comparison.first
     if first is None:
-        flows = "the only flow finishes" if found.matched == 1 else f"all {found.matched:,} flows finish"
-        text = f"identical: {flows} at the same time"
         if alone := found.reference_only + found.results_only:
-            text += f"; {counted(alone, 'flow is', 'flows are')} on one side only"
+            both = "the flow on both sides finishes" if found.matched == 1 else f"all {found.matched:,} others finish"
+            text = f"{counted(alone, 'flow is', 'flows are')} on one side only; {both} at the same time"
+        else:
+            flows = "the only flow finishes" if found.matched == 1 else f"all {found.matched:,} flows finish"
+            text = f"identical: {flows} at the same time"
     else:
         start = "never started" if first.start_ns is None else f"start {us(first.start_ns)}"
         flow = f"{first.src_name} -> {first.dst_name}, {look.size(first.size_bytes)}, {start}"
