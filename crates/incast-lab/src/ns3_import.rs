@@ -17,6 +17,10 @@ use crate::ns3_control::{self, ImportedControl};
 use crate::scenario::Loaded;
 use crate::text_file;
 
+mod sources;
+
+use sources::Sources;
+
 /// Scenario from ns-3 files.
 #[derive(Debug, Clone)]
 pub struct Ns3Import {
@@ -78,72 +82,6 @@ pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path
     whole.map_err(|errors| sources.blamed(errors, &configs))?;
     Ok(Ns3Import { file: out.to_owned(), text, notices })
 }
-
-/// Files of an import.
-struct Sources<'a> {
-    /// Not written if there are errors.
-    out: &'a str,
-    topology: &'a Path,
-    flows: &'a Path,
-}
-
-impl Sources<'_> {
-    /// Blames the file that a value of the scenario comes from.
-    fn blamed(&self, errors: Diagnostics, configs: &[Ns3Config]) -> Diagnostics {
-        let blamed = |error: Diagnostic| match &error.place {
-            Some(place) if place.file == self.out => self.of_file(&error, configs),
-            _ => error,
-        };
-        errors.map(|errors| errors.into_iter().map(blamed).collect())
-    }
-
-    fn of_file(&self, error: &Diagnostic, configs: &[Ns3Config]) -> Diagnostic {
-        let allowed = error.allowed.as_ref().map(|allowed| format!("; allowed: {allowed}")).unwrap_or_default();
-        let text = format!("{}{allowed}", error.message);
-        let own = scheme_names(configs).iter().position(|name| error.path.starts_with(&format!("scheme.{name}.")));
-        let mut configs = configs.iter().enumerate().filter(|(number, _)| own.is_none_or(|own| own == *number));
-        if let Some(key) = key(&error.path) {
-            let set = configs.find_map(|(_, config)| Some((config, config.line(key)?)));
-            if let Some((config, line)) = set {
-                return at(config, line, &format!("{key}: {text}"));
-            }
-        }
-        let file = if error.path.starts_with("workload") { self.flows } else { self.topology };
-        Diagnostic::new("", format!("{}: {text}", file.display()))
-    }
-}
-
-/// Of the parameter's value.
-fn key(path: &str) -> Option<&'static str> {
-    let names: Vec<&str> = path.split('.').map(|part| part.split('[').next().unwrap_or_default()).collect();
-    let path = format!(".{}.", names.join("."));
-    KEYS.iter().find(|(parameter, _)| path.contains(&format!(".{parameter}."))).map(|&(_, key)| key)
-}
-
-/// Parameters that configurations set, and their keys.
-const KEYS: &[(&str, &str)] = &[
-    ("dctcp.ai", "DCTCP_RATE_AI"),
-    ("ai", "RATE_AI"),
-    ("alpha_interval", "ALPHA_RESUME_INTERVAL"),
-    ("buffer", "BUFFER_SIZE"),
-    ("decrease_interval", "RATE_DECREASE_INTERVAL"),
-    ("eta", "U_TARGET"),
-    ("failure", "LINK_DOWN"),
-    ("fast_recovery", "FAST_RECOVERY_TIMES"),
-    ("g", "EWMA_GAIN"),
-    ("hai", "RATE_HAI"),
-    ("horizon", "SIMULATOR_STOP_TIME"),
-    ("increase_interval", "RP_TIMER"),
-    ("int_multiplier", "INT_MULTI"),
-    ("kmax", "KMAX_MAP"),
-    ("kmin", "KMIN_MAP"),
-    ("log_base", "PINT_LOG_BASE"),
-    ("max_stage", "MI_THRESH"),
-    ("min_rate", "MIN_RATE"),
-    ("payload", "PACKET_PAYLOAD_SIZE"),
-    ("pmax", "PMAX_MAP"),
-    ("probability", "PINT_PROB"),
-];
 
 /// Both, or the errors of both.
 fn both<A, B>(first: Result<A, Diagnostics>, second: Result<B, Diagnostics>) -> Result<(A, B), Diagnostics> {
@@ -587,7 +525,10 @@ mod tests {
         assert!(why("ACK_HIGH_PRIO 1", "RATE_BOUND 0").contains("RATE_BOUND: flows without pacing are not supported"));
         assert!(why("HAS_WIN 1", "HAS_WNI 1").contains("did you mean `HAS_WIN`?"));
         let late = why("SIMULATOR_STOP_TIME 2.5", "SIMULATOR_STOP_TIME 0");
-        assert!(late.contains("config.txt:") && late.contains(": SIMULATOR_STOP_TIME: `0ps` is out of range"), "{late}");
+        assert!(
+            late.contains("config.txt:") && late.contains(": SIMULATOR_STOP_TIME: `0ps` is out of range"),
+            "{late}"
+        );
     }
 
     #[test]
