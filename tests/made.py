@@ -39,6 +39,7 @@ PORT: Row = {
     "priority": 3,
     "rate_bps": 100_000_000_000,
     "tx_bytes": 0,
+    "tx_packets": 0,
     "marks": 0,
     "drops": 0,
     "lost": 0,

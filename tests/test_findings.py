@@ -169,10 +169,16 @@ STORMY = [
 
 
 def test_a_storm_is_followed_past_a_culprit_that_is_not_paused() -> None:
-    source = Made(pauses=STORMY)
+    filled = [{"port": port, "peak_queue_bytes": 9000} for port in (10, 20, 21)]
+    source = Made(pauses=STORMY, ports=filled)
     # Ports 10, 20 and 2, for 8, 6 and 2 us; of h9: ports 21 and 3, the first to the end of the run at 10 us.
     found = {("h0", 3, "A"): (3, 8 * US), ("h9", 3, "A"): (3, 8 * US)}
-    assert paused_by(source, [("h0", 3), ("h9", 3), ("h0", 4)]) == found
+    storms = [("h0", 3), ("h9", 3), ("h0", 4)]
+    assert paused_by(source, storms, ["A"]) == found
+    # Without a shared buffer, or packets in the paused queue, the other culprit is the cause.
+    alone = {("h0", 3, "A"): (1, 8 * US), ("h9", 3, "A"): (2, 8 * US)}
+    assert paused_by(source, storms, []) == alone
+    assert paused_by(Made(pauses=STORMY, ports=[{"port": 10}]), storms, ["A"]) == alone
 
 
 def test_storms_of_many_pauses_are_followed() -> None:
@@ -185,7 +191,8 @@ def test_storms_of_many_pauses_are_followed() -> None:
         rows.append(hop("s0", "h0", 10, start, culprit_port=0, culprit_peer_name="s0"))
         rows.append(hop("s1", "s0", 20, start + 1, culprit_port=11))
     # 2,000 pauses of 8 ps each.
-    assert paused_by(Made(pauses=rows), [("h0", 3)]) == {("h0", 3, "A"): (2, 16_000)}
+    source = Made(pauses=rows, ports=[{"port": 10, "peak_queue_bytes": 9000}])
+    assert paused_by(source, [("h0", 3)], ["A"]) == {("h0", 3, "A"): (2, 16_000)}
 
 
 def test_pauses_have_the_longest_port_and_the_root() -> None:
@@ -391,6 +398,11 @@ def test_a_busy_tier_limits_flows() -> None:
     source = Made(ports=rows, flows=[{}])
     assert texts(overload, source) == [
         "The 2 links from hosts to tier 1 were 96 % utilised on average: they limit flows."
+    ]
+    dropping = {"A": manifest(counts={"drops": 30})}
+    sent = [{**row, "tx_packets": 40} for row in rows]
+    assert texts(overload, Made(dropping, ports=sent, flows=[{}])) == [
+        "The 2 links from hosts to tier 1 were 96 % utilised on average, but 37.5 % of hosts' packets were dropped."
     ]
     idle = [{**row, "scheme": "B", "tx_bytes": capacity // 10} for row in rows]
     assert texts(overload, Made(BOTH, ports=[*rows, *idle], flows=[{}, {"scheme": "B"}])) == [

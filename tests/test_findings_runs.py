@@ -130,6 +130,29 @@ def test_a_storm_pauses_ports_behind_the_leaf(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::incast.IncastWarning")
+def test_storms_of_one_sender_are_told_together(tmp_path: Path) -> None:
+    more = '[{ at = "h0", priority = 3, from = "100us", until = "2ms" }, { at = "h0", priority = 3, from = "3ms" }]'
+    text = BEHIND.replace('[{ at = "h0", priority = 3, from = "100us", until = "2ms" }]', more)
+    horizon = '[simulation]\nhorizon = "4ms"\n'
+    found = [each.text for each in run(tmp_path, text + horizon).findings() if each.kind == "storm"]
+    assert len(found) == 1
+    assert found[0] == (
+        "h0 sent PFC pauses of priority 3 from 100 us to 2 ms and from 3 ms to the end of the run (configured storms); "
+        "they paused 5 ports, the longest for 2.899 ms, 72.5 % of the run."
+    )
+
+
+@pytest.mark.filterwarnings("ignore::incast.IncastWarning")
+def test_pauses_apart_from_a_storm_have_their_own_root(tmp_path: Path) -> None:
+    # Nothing is sent to h0, which the storm pauses; h4 and h5 overload h6.
+    text = BEHIND.replace("dst = 0", "dst = 6").replace("dst = 1", "dst = 6").replace("dcqcn", "unlimited")
+    storm, apart = [each.text for each in run(tmp_path, text).findings() if each.kind in {"storm", "pauses"}]
+    assert "(configured storm); they paused 1 port, " in storm
+    assert apart.startswith("leaf1 to h6 was the root of ")
+    assert "of the paused time, apart from the configured storm: it paused 2 ports, the longest for " in apart
+
+
+@pytest.mark.filterwarnings("ignore::incast.IncastWarning")
 def test_a_storm_that_outlasts_the_run_ends_with_it(tmp_path: Path) -> None:
     first = run(tmp_path, f'{STORM.replace("80us", "80ms")}\n[simulation]\nhorizon = "60us"\n').findings()[0]
     assert first.text.startswith("h0 sent PFC pauses of priority 3 from 20 us to the end of the run (configured storm)")

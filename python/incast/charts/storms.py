@@ -37,6 +37,17 @@ def configured(source: Source) -> dict[str, tuple[Storm, ...]]:
     return found
 
 
+def dynamic(source: Source) -> list[str]:
+    """Schemes with dynamic PFC thresholds: a queue that a storm fills lowers those of all ports."""
+    found = []
+    for results in source.results:
+        with read_scenario(results) as tree:
+            for scheme in results.manifest["schemes"]:
+                mode = tree["scheme"][scheme].get("switch", {}).get("pfc_mode") or tree["switch"]["pfc_mode"]
+                found += [] if "static" in mode else [scheme]
+    return found
+
+
 def _storm(entry: dict[str, Any]) -> Storm:
     from_ps, until_ps = picoseconds(entry.get("from", "0s")), picoseconds(entry.get("until", "none"))
     return Storm(entry["at"], entry["priority"], from_ps or 0, until_ps)

@@ -52,12 +52,15 @@ def trees(source: Source) -> Iterator[Tree]:
         yield Tree(*row)
 
 
-def paused_by(source: Source, storms: Sequence[tuple[str, int]]) -> dict[tuple[str, int, str], tuple[int, int]]:
+def paused_by(
+    source: Source, storms: Sequence[tuple[str, int]], dynamic: Sequence[str]
+) -> dict[tuple[str, int, str], tuple[int, int]]:
     """Ports that storms paused, and the longest total time of one of them, by host, priority and scheme.
 
-    A storm is given by the host that sends it and its priority. Pauses of a node follow if one of its ports was paused
-    by the storm at that time. The culprit (the egress port of the packet that crossed the threshold) may be another
-    port, but then it was not paused.
+    `dynamic` are the schemes with dynamic thresholds. A storm is given by the host that sends it and its priority.
+    Pauses of a node follow if one of its ports was paused by the storm at that time. The culprit (the egress port of
+    the packet that crossed the threshold) may be another port, but then it was not paused, and with dynamic thresholds
+    only: the paused port fills the buffer that both share. Such a port had packets.
     """
     if not 0 < source.count("pauses") <= FOLLOWED:
         return {}
@@ -67,6 +70,7 @@ def paused_by(source: Source, storms: Sequence[tuple[str, int]]) -> dict[tuple[s
         "ends": list(ends.values()),
         "nodes": [node for node, _ in storms],
         "priorities": [priority for _, priority in storms],
+        "dynamic": list(dynamic),
     }
     rows = source.rows(_PAUSED_BY, values)
     return {(node, priority, scheme): (ports, paused_ps) for node, priority, scheme, ports, paused_ps in rows}
@@ -83,12 +87,15 @@ _EACH = """
 _PAUSED_BY = f"""
     with recursive {_EACH},
     storms as (select distinct unnest($nodes) as storm, unnest($priorities) as priority),
-    ports as (select distinct scheme, priority, port, node_name from each),
+    paused as (select distinct scheme, priority, port, node_name from each),
+    filled as (select scheme, port from ports where list_contains($dynamic, scheme) and peak_queue_bytes > 0),
     pairs as (
         select a.pause, a.scheme, p.priority, a.start_ps, p.port,
             p.port = a.culprit_port and p.priority = a.culprit_priority as is_culprit
-        from each a join ports p on a.scheme = p.scheme and a.peer_name = p.node_name
-            and p.priority in (a.priority, a.culprit_priority)),
+        from each a join paused p on a.scheme = p.scheme and a.peer_name = p.node_name
+            and p.priority in (a.priority, a.culprit_priority)
+        where a.culprit_peer_name <> a.node_name
+            and (is_culprit or (p.scheme, p.port) in (from filled))),
     covering as (
         select a.pause, b.pause as cause, is_culprit
         from pairs a asof join each b

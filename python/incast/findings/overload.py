@@ -42,9 +42,20 @@ def overload(source: Source) -> Iterator[Finding]:
             whole = f" over {noun} of {spread(lengths, time)}" if differ else ""
             text = (
                 f"{prefix(list(busy), source.schemes)}the {count:,} links from {ends} were {spread(busy, share)} "
-                f"utilised on average{whole}: they limit flows."
+                f"utilised on average{whole}"
             )
+            dropped = _dropped(source, list(busy))
+            text += f", but {share(dropped)} of hosts' packets were dropped." if dropped else ": they limit flows."
             yield Finding("overload", OVERLOAD, sentence(text), tuple(busy))
+
+
+def _dropped(source: Source, schemes: list[str]) -> float:
+    """Largest dropped share of the packets that hosts sent, if so large that other links limit flows; else 0."""
+    if not any(int(source.manifests[scheme]["counts"]["drops"]) for scheme in schemes):
+        return 0.0
+    sent = dict(source.rows("select scheme, sum(tx_packets) from ports where tier = 0 group by scheme"))
+    shares = [int(source.manifests[scheme]["counts"]["drops"]) / max(1, int(sent.get(scheme, 0))) for scheme in schemes]
+    return max(shares) if max(shares) > 1 - BUSY else 0.0
 
 
 def _tier(tier: int) -> str:

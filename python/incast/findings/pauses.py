@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from incast.charts.source import Source
+from incast.charts.storms import dynamic
 from incast.findings.chains import trees
 from incast.findings.finding import LONG_PAUSES, PAUSES, Finding
 from incast.findings.interval import longest_run
 from incast.findings.storms import begun
-from incast.findings.words import prefix_if_equal, share
+from incast.findings.words import counted, prefix, prefix_if_equal, share, time
 
 ROOT = 0.25
 """Smallest share of the paused time for which the root is named (our choice)."""
@@ -21,9 +22,12 @@ def pauses(source: Source) -> Iterator[Finding]:
     """Number of paused ports, the port paused longest, and the root of the most paused time, if at least a quarter.
 
     The share of time is of the longest run, for all schemes. Runs with a configured storm have the finding about
-    storms instead.
+    storms instead, and here the largest other root.
     """
-    if not source.count("pauses") or begun(source):
+    if not source.count("pauses"):
+        return
+    if stormy := begun(source):
+        yield from _apart(source, {storm.node for storms in stormy.values() for storm in storms})
         return
     rows = source.rows(
         "select scheme, count(distinct port) filter (paused_ps > 0), max(paused_ps), "
@@ -42,7 +46,27 @@ def pauses(source: Source) -> Iterator[Finding]:
     mine = [tree for tree in trees(source) if tree.scheme == worst]
     part = mine[0].paused_ps / sum(tree.paused_ps for tree in mine) if mine else 0
     if part >= ROOT:
-        time = "all" if part == 1 else f"{share(part)} of the"
-        text += f"; {mine[0].root} was the root of {time} paused time{f' under {worst}' if several else ''}"
+        whole = "all" if part == 1 else f"{share(part)} of the"
+        text += f"; {mine[0].root} was the root of {whole} paused time{f' under {worst}' if several else ''}"
     importance = LONG_PAUSES if longest[worst] >= LONG * interval.ps else PAUSES
     yield Finding("pauses", importance, text + ".", tuple(ports))
+
+
+def _apart(source: Source, stormy: set[str]) -> Iterator[Finding]:
+    """The root of at least a quarter of the paused time that is no storm, where storms have not filled the buffer."""
+    filled = source.rows(
+        "select distinct scheme from pauses join ports using (scheme, port) "
+        "where culprit_peer_name = pauses.node_name and peak_queue_bytes > 0"
+    )
+    shared = {scheme for (scheme,) in filled} & set(dynamic(source))
+    for scheme in (each for each in source.schemes if each not in shared):
+        mine = [tree for tree in trees(source) if tree.scheme == scheme]
+        others = [tree for tree in mine if tree.root.partition(" to ")[0] not in stormy]
+        if others and others[0].paused_ps >= ROOT * sum(tree.paused_ps for tree in mine):
+            root, ports = others[0], counted({scheme: others[0].ports}, "port")
+            text = (
+                f"{prefix([scheme], source.schemes)}{root.root} was the root of "
+                f"{share(root.paused_ps / sum(tree.paused_ps for tree in mine))} of the paused time, apart from the "
+                f"configured storm: it paused {ports}, the longest for {time(root.longest_ps)} ({root.longest})"
+            )
+            yield Finding("pauses", PAUSES, text + ".", (scheme,))

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from incast.charts.source import Source
-from incast.charts.storms import Storm, configured
+from incast.charts.storms import Storm, configured, dynamic
 from incast.findings.chains import paused_by
 from incast.findings.finding import STORM, Finding
 from incast.findings.interval import longest_run
 from incast.findings.words import counted, joined, prefix, sentence, time
 
+SPANS = 3
+"""Most times of storms in a finding (our choice)."""
+
 
 def storms(source: Source) -> Iterator[Finding]:
-    """Configured storms: root, time, ports that followed, and how long one of them was paused at most.
+    """Configured storms of a sender: root, times, ports that followed, and how long one of them was paused at most.
 
     Ports follow if they were paused behind a port that the storm paused. Storms that begin after the end of the run
     have the finding about events that it did not reach.
@@ -25,20 +28,28 @@ def storms(source: Source) -> Iterator[Finding]:
     if not by_storms:
         return
     interval = longest_run(source)
-    found = paused_by(source, [(storm.node, storm.priority) for mine in by_storms for storm in mine])
+    found = paused_by(source, [(storm.node, storm.priority) for mine in by_storms for storm in mine], dynamic(source))
     for mine, schemes in by_storms.items():
+        # The pauses of one sender are told together: tables do not tell its storms apart.
+        of_sender: dict[tuple[str, int], list[Storm]] = {}
         for storm in mine:
-            paused = {scheme: found.get((storm.node, storm.priority, scheme), (0, 0)) for scheme in schemes}
+            of_sender.setdefault((storm.node, storm.priority), []).append(storm)
+        for (node, priority), its in of_sender.items():
+            paused = {scheme: found.get((node, priority, scheme), (0, 0)) for scheme in schemes}
             ports = {scheme: count for scheme, (count, _) in paused.items()}
             longest = {scheme: longest_ps for scheme, (_, longest_ps) in paused.items()}
-            end = "to the end of the run" if storm.until_ps is None else f"to {time(storm.until_ps)}"
             text = (
-                f"{prefix(schemes, source.schemes)}{storm.node} sent PFC pauses of priority {storm.priority} from "
-                f"{time(storm.from_ps)} {end} (configured storm)"
+                f"{prefix(schemes, source.schemes)}{node} sent PFC pauses of priority {priority} "
+                f"{joined(dict.fromkeys(map(_span, its)), SPANS)} (configured {'storm' if len(its) == 1 else 'storms'})"
             )
             if any(ports.values()):
                 text += f"; they paused {interval.longest(ports, longest)}"
             yield Finding("storm", STORM + 1, text + ".", tuple(schemes))
+
+
+def _span(storm: Storm) -> str:
+    end = "the end of the run" if storm.until_ps is None else time(storm.until_ps)
+    return f"from {time(storm.from_ps)} to {end}"
 
 
 def begun(source: Source) -> dict[str, tuple[Storm, ...]]:
