@@ -338,7 +338,7 @@ def test_retransmissions_without_loss_are_spurious() -> None:
         "A: hosts resent 60 packets, 6 % of those sent, although no packet was lost: timeouts expired before the ACKs "
         "arrived. A timeout above the longest delay avoids this.",
         "B: hosts resent 10 packets, 1 % of those sent, although no packet was lost: hosts took late or reordered "
-        "packets for lost. A larger tolerance of reordering avoids this.",
+        "packets for lost. Selective repeat, or a larger tolerance of reordering, avoids this.",
     ]
 
 

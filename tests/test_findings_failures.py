@@ -22,6 +22,14 @@ def test_a_link_that_was_down_twice() -> None:
     ]
 
 
+def test_parallel_links_are_told_apart() -> None:
+    changes = [(0, "down", 3), (1, "down", 5), (0, "up", 6), (1, "up", 8)]
+    links = [{"link": link, "change": change, "time_ps": at * US} for link, change, at in changes]
+    assert texts(failures, Made(links=links, flows=[{}])) == [
+        "2 parallel links l0-s0 were down in 2 outages, for 6 us in total: 0 packets lost; no port was paused."
+    ]
+
+
 def test_links_that_were_down_to_the_end() -> None:
     links: list[Row] = [{"link": place, "b_name": f"s{place}", "time_ps": (place + 1) * US} for place in range(2)]
     counts = {"link_down_drops": 2, "pauses": 1}

@@ -21,6 +21,8 @@ class Failure:
 
     link: tuple[str, str]
     """Nodes at both ends."""
+    number: int
+    """Number of the link: others may join the same nodes."""
     from_ps: int
     to_ps: int | None
     """End; `None` if the link stayed so."""
@@ -66,13 +68,13 @@ def failures_of(source: Source) -> dict[str, tuple[Failure, ...]]:
     """Failures of links of each scheme that had any, by their start."""
     if not source.count("links"):
         return {}
-    open_: dict[tuple[str, int, bool], tuple[tuple[str, str], int]] = {}
+    open_: dict[tuple[str, int, bool], tuple[tuple[str, str], int, int]] = {}
     found: dict[str, list[Failure]] = {}
     changes = source.rows("select scheme, link, a_name, b_name, change, time_ps from links order by time_ps, link")
     for scheme, link, a, b, change, at in source.by_scheme(changes):
         found.setdefault(scheme, [])
         if change in ("down", "silent"):
-            open_.setdefault((scheme, link, change == "silent"), ((a, b), at))
+            open_.setdefault((scheme, link, change == "silent"), ((a, b), link, at))
         elif change in ("up", "clean") and (begun := open_.pop((scheme, link, change == "clean"), None)):
             found[scheme].append(Failure(*begun, at, change == "clean"))
     for (scheme, _, silent), begun in open_.items():
@@ -86,7 +88,7 @@ def failures_of(source: Source) -> dict[str, tuple[Failure, ...]]:
 
 def _in_words(found: Sequence[Failure]) -> str:
     """Failed links, number of failures and their times."""
-    names = list(dict.fromkeys(each.link for each in found))
+    names = [link for link, _ in dict.fromkeys((each.link, each.number) for each in found)]
     failed, noun = ("lost packets silently", "interval") if found[0].silent else ("down", "outage")
     ends = {(each.from_ps, each.to_ps) for each in found}
     if len(ends) == 1:
@@ -108,6 +110,8 @@ def _named(names: Sequence[tuple[str, str]]) -> str:
     """A link by its ends; several by their common node, or the first of them."""
     if len(names) == 1:
         return "-".join(names[0])
+    if len(set(names)) == 1:
+        return f"{len(names):,} parallel links {'-'.join(names[0])}"
     common = set(names[0]).intersection(*names[1:])
     if len(common) == 1:
         return f"{len(names):,} links of {common.pop()}"

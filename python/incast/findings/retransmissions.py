@@ -30,7 +30,11 @@ def spurious(source: Source) -> Iterator[Finding]:
     without_loss = [each for each in _resent(source) if not each.lost]
     for early, why in (
         (True, "timeouts expired before the ACKs arrived. A timeout above the longest delay avoids this"),
-        (False, "hosts took late or reordered packets for lost. A larger tolerance of reordering avoids this"),
+        (
+            False,
+            "hosts took late or reordered packets for lost. Selective repeat, or a larger tolerance of reordering, "
+            "avoids this",
+        ),
     ):
         found = {each.scheme: each for each in without_loss if bool(each.timeouts) == early}
         if found:

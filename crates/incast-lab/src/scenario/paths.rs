@@ -11,10 +11,12 @@ use super::Prepared;
 use incast_sim::Carrier;
 
 impl Prepared {
-    /// Ignores failures.
+    /// Of the start, without settings of schemes.
     pub(crate) fn routes(&self) -> Arc<Routes> {
         let network = &self.scenario.network;
-        Routes::of(&self.fabric, network.routing, network.next_hop_order)
+        // Schemes are checked, each with its own settings.
+        let usual = |_| Routes::of(&self.fabric, network.routing, network.next_hop_order);
+        network.starting_routes(&self.fabric, self.scenario.seed).unwrap_or_else(usual)
     }
 
     pub(crate) fn links(&self, routes: &Routes, flow: &Flow) -> u64 {

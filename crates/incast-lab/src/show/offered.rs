@@ -67,6 +67,9 @@ control = "hpcc"
         let warning = "warning    workload[0].poisson.load (s:8): background offers 111 % of the capacity of tier 1's uplinks, \
                        with headers: flows pile up; for at most 100 % on every link, write `load = 0.27`";
         assert!(plain.contains(warning), "{plain}");
+        // Six of seven leaves by all spines, one by spine0 alone: 2.5 instead of 1.75 parts.
+        let routed = shown("[network]\nroute = [{ at = \"leaf0\", to = \"leaf1\", via = [\"spine0\"] }]\n");
+        assert!(routed.contains(" up (busiest 158.4 %), "), "{routed}");
         let incast = "[[workload]]\nincast = { fan_in = 4, size = \"10kB\", every = \"16us\", duration = \"20us\", receiver = 3 }";
         let with = shown(incast);
         let lines = "expected load of background, incast with headers, spread evenly over equal paths:\n           host links: 31.6 % up, \

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 
 use super::links::Links;
-use super::routes::Paths;
+use super::paths::Paths;
 use super::search::{Search, TOGETHER, Targets};
 use crate::fabric::{NodeId, PortId};
 use crate::rng::mix;

@@ -54,7 +54,7 @@ pub enum Direction {
 /// Highest expected load of links of a kind in one direction.
 ///
 /// Counts entries with a rate or a load, headers included, without ACKs. Assumes that flows spread evenly over the routes,
-/// that all links are up, and that entries last as long as they start flows.
+/// and that entries last as long as they start flows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfferedLoad {
     /// Links.

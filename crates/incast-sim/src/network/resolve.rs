@@ -27,6 +27,21 @@ impl NetworkParams {
         Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
     }
 
+    /// Routes at the start, around links that are down from then on if routing knows it.
+    pub fn starting_routes(&self, fabric: &Fabric, seed: u64) -> Result<Arc<Routes>, FieldError> {
+        let resolved = self.resolve(fabric, seed)?;
+        let given = resolved.fixed_at(Time::ZERO);
+        let faults = self.faults(fabric, resolved, seed);
+        let around = faults.starts_rerouted().then(|| faults.states(fabric).next()).flatten();
+        Ok(around.map_or_else(|| self.with_fixed(fabric, &given), |(_, routes)| Arc::new(routes)))
+    }
+
+    fn faults(&self, fabric: &Fabric, resolved: Resolved, seed: u64) -> Faults {
+        let rule = (self.routing, self.next_hop_order);
+        let size = (fabric.links().len(), fabric.ports().len());
+        Faults::new(resolved, (self.reroute_after, self.hold_time), rule, seed, size)
+    }
+
     /// Next hops given from the start. This and [`NetworkParams::each_routes`], for the deadlock analysis, accept loops.
     pub fn given_hops(&self, fabric: &Fabric, seed: u64) -> Result<Vec<FixedHops>, FieldError> {
         Ok(self.resolve_loops_too(fabric, seed)?.fixed_at(Time::ZERO))
@@ -41,9 +56,7 @@ impl NetworkParams {
     ) -> Result<(), FieldError> {
         let resolved = self.resolve_loops_too(fabric, seed)?;
         let given = resolved.fixed_at(Time::ZERO);
-        let rule = (self.routing, self.next_hop_order);
-        let size = (fabric.links().len(), fabric.ports().len());
-        let faults = Faults::new(resolved, (self.reroute_after, self.hold_time), rule, seed, size);
+        let faults = self.faults(fabric, resolved, seed);
         if !faults.starts_rerouted() {
             each(Time::ZERO, self.with_fixed(fabric, &given));
         }
