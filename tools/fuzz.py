@@ -2,7 +2,7 @@
 
 Each target of `fuzz/fuzz_targets` runs for the time given, or until it has had `--inputs`, under libFuzzer, from its
 corpus in `fuzz/corpus` and from what earlier calls found in `fuzz/found`. A finding ends its target; its input is in
-`fuzz/artifacts`. `--minimise` then replaces each corpus by a smallest selection of both folders that covers as much.
+`fuzz/artifacts`. `--minimise` then selects from both folders those inputs that together reach most branches.
 """
 
 from __future__ import annotations
@@ -21,6 +21,14 @@ FUZZ = ROOT / "fuzz"
 TARGETS = sorted(file.stem for file in (FUZZ / "fuzz_targets").iterdir())
 LIMITS = ("-timeout=60", "-rss_limit_mb=4096", "-max_len=16384", "-len_control=10")
 """Seconds and memory of one input, and its most bytes: as long as the longest of a corpus (our choice)."""
+
+
+SELECTED = 40
+"""Most inputs that `--minimise` selects: 40 reach 86 to 100 % of the branches of hundreds of inputs (our choice)."""
+SHORT = 1024
+"""Most bytes of a selected input."""
+FOUND = re.compile(r"[0-9a-f]{40}")
+"""Name that libFuzzer gives to an input."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +83,24 @@ def run(program: Path, target: str, seconds: int, inputs: int) -> Tally:
 
 
 def minimise(program: Path, target: str) -> None:
-    """Replace the corpus by a selection of it and of what was found."""
+    """Select inputs of the corpus and of what was found; inputs with a name of their own stay."""
     corpus, small = FUZZ / "corpus" / target, FUZZ / "found" / f"{target}.small"
     shutil.rmtree(small, ignore_errors=True)
     small.mkdir(parents=True)
-    options = ["-merge=1", *LIMITS]
+    options = ["-set_cover_merge=1", "-use_counters=0", *LIMITS, f"-max_len={SHORT}"]
     command: list[str | Path] = [program, *options, small, corpus, FUZZ / "found" / target]
     subprocess.run(command, capture_output=True, cwd=FUZZ, check=True)
-    shutil.rmtree(corpus)
-    small.rename(corpus)
+    # libFuzzer writes first what reaches most.
+    selected = sorted(small.iterdir(), key=lambda file: file.stat().st_mtime_ns)[:SELECTED]
+    contents = {file.name: file.read_bytes() for file in selected}
+    for file in corpus.iterdir():
+        if FOUND.fullmatch(file.name):
+            file.unlink()
+    named = {file.read_bytes() for file in corpus.iterdir()}
+    for name, content in contents.items():
+        if content not in named:
+            (corpus / name).write_bytes(content)
+    shutil.rmtree(small)
 
 
 def main() -> int:
