@@ -59,14 +59,15 @@ def _apart(source: Source, stormy: set[str]) -> Iterator[Finding]:
         "where culprit_peer_name = pauses.node_name and peak_queue_bytes > 0"
     )
     shared = {scheme for (scheme,) in filled} & set(dynamic(source))
+    found = list(trees(source))
     for scheme in (each for each in source.schemes if each not in shared):
-        mine = [tree for tree in trees(source) if tree.scheme == scheme]
+        mine = [tree for tree in found if tree.scheme == scheme]
         others = [tree for tree in mine if tree.root.partition(" to ")[0] not in stormy]
-        if others and others[0].paused_ps >= ROOT * sum(tree.paused_ps for tree in mine):
+        part = others[0].paused_ps / sum(tree.paused_ps for tree in mine) if others else 0
+        if part >= ROOT:
             root, ports = others[0], counted({scheme: others[0].ports}, "port")
             text = (
-                f"{prefix([scheme], source.schemes)}{root.root} was the root of "
-                f"{share(root.paused_ps / sum(tree.paused_ps for tree in mine))} of the paused time, apart from the "
-                f"configured storm: it paused {ports}, the longest for {time(root.longest_ps)} ({root.longest})"
+                f"{prefix([scheme], source.schemes)}{root.root} was the root of {share(part)} of the paused time, apart "
+                f"from the configured storm: it paused {ports}, the longest for {time(root.longest_ps)} ({root.longest})"
             )
             yield Finding("pauses", PAUSES, text + ".", (scheme,))
