@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from incast.charts.source import Source
 from incast.charts.storms import dynamic
@@ -27,7 +27,7 @@ def pauses(source: Source) -> Iterator[Finding]:
     if not source.count("pauses"):
         return
     if stormy := begun(source):
-        yield from _apart(source, {storm.node for storms in stormy.values() for storm in storms})
+        yield from _apart(source, {scheme: {storm.node for storm in mine} for scheme, mine in stormy.items()})
         return
     rows = source.rows(
         "select scheme, count(distinct port) filter (paused_ps > 0), max(paused_ps), "
@@ -52,8 +52,11 @@ def pauses(source: Source) -> Iterator[Finding]:
     yield Finding("pauses", importance, text + ".", tuple(ports))
 
 
-def _apart(source: Source, stormy: set[str]) -> Iterator[Finding]:
-    """The root of at least a quarter of the paused time that is no storm, where storms have not filled the buffer."""
+def _apart(source: Source, stormy: Mapping[str, set[str]]) -> Iterator[Finding]:
+    """The root of at least a quarter of the paused time that is no storm, where storms have not filled the buffer.
+
+    `stormy`: senders of storms by scheme.
+    """
     filled = source.rows(
         "select distinct scheme from pauses join ports using (scheme, port) "
         "where culprit_peer_name = pauses.node_name and peak_queue_bytes > 0"
@@ -62,12 +65,13 @@ def _apart(source: Source, stormy: set[str]) -> Iterator[Finding]:
     found = list(trees(source))
     for scheme in (each for each in source.schemes if each not in shared):
         mine = [tree for tree in found if tree.scheme == scheme]
-        others = [tree for tree in mine if tree.root.partition(" to ")[0] not in stormy]
+        others = [tree for tree in mine if tree.root.partition(" to ")[0] not in stormy.get(scheme, ())]
         part = others[0].paused_ps / sum(tree.paused_ps for tree in mine) if others else 0
         if part >= ROOT:
             root, ports = others[0], counted({scheme: others[0].ports}, "port")
+            apart = ", apart from the configured storm" if scheme in stormy else ""
             text = (
-                f"{prefix([scheme], source.schemes)}{root.root} was the root of {share(part)} of the paused time, apart "
-                f"from the configured storm: it paused {ports}, the longest for {time(root.longest_ps)} ({root.longest})"
+                f"{prefix([scheme], source.schemes)}{root.root} was the root of {share(part)} of the paused time{apart}"
+                f": it paused {ports}, the longest for {time(root.longest_ps)} ({root.longest})"
             )
             yield Finding("pauses", PAUSES, text + ".", (scheme,))
