@@ -29,16 +29,25 @@ impl Sources<'_> {
         let allowed = error.allowed.as_ref().map(|allowed| format!("; allowed: {allowed}")).unwrap_or_default();
         let text = format!("{}{allowed}", error.message);
         let own = scheme_names(configs).iter().position(|name| error.path.starts_with(&format!("scheme.{name}.")));
-        let mut configs = configs.iter().enumerate().filter(|(number, _)| own.is_none_or(|own| own == *number));
+        let of_scheme = |(number, _): &(usize, &Ns3Config)| own.is_none_or(|own| own == *number);
+        let mut configs = configs.iter().enumerate().filter(of_scheme).peekable();
+        let usual = configs.peek().map(|(_, config)| *config);
         if let Some(key) = key(&error.path) {
             let set = configs.find_map(|(_, config)| Some((config, config.line(key)?)));
             if let Some((config, line)) = set {
                 return at(config, line, &format!("{key}: {text}"));
             }
         }
-        let file = if error.path.starts_with("workload") { self.flows } else { self.topology };
-        Diagnostic::new("", format!("{}: {text}", file.display()))
+        match (error.path.split('.').next(), usual) {
+            (Some(first), _) if first.starts_with("workload") => at_file(self.flows, &text),
+            (Some("fabric"), _) | (_, None) => at_file(self.topology, &text),
+            (_, Some(config)) => at(config, 0, &text),
+        }
     }
+}
+
+fn at_file(file: &Path, text: &str) -> Diagnostic {
+    Diagnostic::new("", format!("{}: {text}", file.display()))
 }
 
 /// Of the parameter's value.
