@@ -152,7 +152,7 @@ def test_pauses_apart_from_a_storm_have_their_own_root(tmp_path: Path) -> None:
     assert "(configured storm); they paused 1 port, " in storm
     assert other.startswith("calm: leaf1 to h6 was the root of 100 % of the paused time: it paused 2 ports, ")
     assert apart.startswith("leaf1 to h6 was the root of ")
-    assert "of the paused time, apart from the configured storm: it paused 2 ports, the longest for " in apart
+    assert "of the paused time, apart from configured storms: it paused 2 ports, the longest for " in apart
 
 
 @pytest.mark.filterwarnings("ignore::incast.IncastWarning")

@@ -121,7 +121,7 @@ def limited(connection: duckdb.DuckDBPyConnection, query: Callable[[], T]) -> T:
     finally:
         # A query that is about to begin does not notice the first interruption.
         while not ended.is_set():
-            # Of several signals the first one counts.
+            # A second signal must not leave the loop: the connection cannot be closed while the query runs.
             with suppress(BaseException):
                 connection.interrupt()
                 ended.wait(AGAIN_S)

@@ -142,7 +142,7 @@ def _file(results: Results, table: str) -> Path:
 
 
 def _other_size(results: Results, name: str) -> str | None:
-    """What is wrong if another program replaced the folder after it was opened."""
+    """The fault if a file has another size than the manifest says: another program replaced the open folder."""
     with suppress(OSError):
         size, expected = _file(results, name).stat().st_size, results.manifest["tables"][name]["bytes"]
         if size != expected:

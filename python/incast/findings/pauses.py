@@ -69,7 +69,7 @@ def _apart(source: Source, stormy: Mapping[str, set[str]]) -> Iterator[Finding]:
         part = others[0].paused_ps / sum(tree.paused_ps for tree in mine) if others else 0
         if part >= ROOT:
             root, ports = others[0], counted({scheme: others[0].ports}, "port")
-            apart = ", apart from the configured storm" if scheme in stormy else ""
+            apart = ", apart from configured storms" if scheme in stormy else ""
             text = (
                 f"{prefix([scheme], source.schemes)}{root.root} was the root of {share(part)} of the paused time{apart}"
                 f": it paused {ports}, the longest for {time(root.longest_ps)} ({root.longest})"

@@ -117,12 +117,11 @@ class Buffers:
                 break
 
     def _resume(self, section: Section) -> None:
-        offsets = {one.source: one.xon_offset for one in self.kinds.values()}
-        given = [offset for offset in offsets.values() if offset is not None]
+        given = [one.xon_offset for one in self.kinds.values() if one.xon_offset is not None]
         if any(given):
             section.add("resume_offset", size(self._common("xon_offset", given)), "xon_offset of profiles")
-            if lacking := [source for source, offset in offsets.items() if offset is None]:
-                self.notes.append(f"no xon_offset in {listed(lacking)}: all ports get that of other profiles")
+            if lacking := dict.fromkeys(one.source for one in self.kinds.values() if one.xon_offset is None):
+                self.notes.append(f"no xon_offset in {listed(list(lacking))}: all ports get that of other profiles")
         else:
             xon = self._one("xon", lambda one: one.xon)
             self.notes.append(

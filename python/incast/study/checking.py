@@ -15,7 +15,7 @@ from incast.analysis import AnalysisPlan
 from incast.study import checking_figures, opening, queries
 from incast.study.description import MAP, SCALES, Check, Metric, Scale, Selection, StudyTable, Value
 from incast.study.expectation import KINDS, tolerance
-from incast.study.figures import SEED, VALUE, same
+from incast.study.figures import SEED, VALUE, listed, same
 from incast.study.folder import CLAIMS, STUDY, Description
 from incast.study.opening import Opened
 from incast.study.shared import Shared, ViewError, used
@@ -248,7 +248,7 @@ class _Claims:
             raise document.wrong(
                 f"{place}.against", message, allowed=", ".join(check.of) or "nothing: there is no `of`"
             )
-        if check.against and all(_listed(check.against[name]) == _listed(check.of[name]) for name in check.of):
+        if check.against and all(listed(check.against[name]) == listed(check.of[name]) for name in check.of):
             place = field if "against" in written else f"claim[{number}]"
             raise document.wrong(f"{place}.against", "`against` chooses the same as `of`: each ratio is 1")
         if check.against and self.description.claims.metric[check.metric].share:
@@ -283,7 +283,7 @@ class _Claims:
             message = f"a check has one expectation, not {' and '.join(given)}"
             raise document.wrong(f"{field}.{given[1]}", message, allowed=f"one of {', '.join(KINDS)}")
         bounds = getattr(check, given[0])
-        if not all(map(math.isfinite, bounds if isinstance(bounds, list) else [bounds])):
+        if not all(map(math.isfinite, listed(bounds))):
             raise document.wrong(f"{field}.{given[0]}", f"`{bounds}` is no bound", allowed="finite numbers")
         if check.between is not None and (len(check.between) != 2 or check.between[0] > check.between[1]):
             why = "the lower bound must be first" if len(check.between) == 2 else f"{len(check.between)} bounds, not 2"
@@ -303,7 +303,3 @@ class _Claims:
         except ValueError:
             message = f"`{check.tolerance}` is no tolerance"
             raise document.wrong(f"{field}.tolerance", message, allowed=TOLERANCE) from None
-
-
-def _listed(chosen: Any) -> list[Any]:
-    return chosen if isinstance(chosen, list) else [chosen]

@@ -9,7 +9,7 @@ from typing import Any
 from incast._document import join
 from incast.study import queries
 from incast.study.description import Selection, StudyChart, StudyFigure, StudyTable, Value
-from incast.study.figures import SEED, VALUE, same
+from incast.study.figures import SEED, VALUE, listed, same
 from incast.study.folder import Description
 
 NAME = r"[\w.-]*\w"
@@ -137,7 +137,7 @@ def selected(document: Any, field: str, selection: Selection, metric: str, colum
         if name not in columns:
             message = f"metric `{metric}` has no column `{name}` to choose by"
             raise document.wrong(join(field, name), message, wrong=name, names=columns)
-        values = chosen if isinstance(chosen, list) else [chosen]
+        values = listed(chosen)
         if not values:
             raise document.wrong(join(field, name), "no value is chosen", allowed="one or more values")
         for number, value in enumerate(values):

@@ -11,7 +11,7 @@ from typing import Any
 from incast._interval import interval, share_interval
 from incast._quantity import parsed
 from incast.study.description import Check, Metric, Selection, StudyChart
-from incast.study.figures import VALUE, Measured, figures, order, same
+from incast.study.figures import VALUE, Measured, figures, listed, order, same
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 """Text of a number."""
@@ -188,7 +188,7 @@ def _at_this_scale(
     absent: dict[str, list[Any]] = {}
     for name in dict.fromkeys([*chart.where, chart.x, chart.series, *([chart.panels] if chart.panels else [])]):
         chosen = chart.where.get(name, known.get(name, []))
-        values = chosen if isinstance(chosen, list) else [chosen]
+        values = listed(chosen)
         there = [value for value in values if name not in known or any(same(value, other) for other in planned[name])]
         if name in chart.where:
             here[name] = list(there)

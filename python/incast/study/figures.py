@@ -98,7 +98,7 @@ def figures(check: Check, measured: Measured) -> Iterator[Figure]:
 
 
 def _combinations(selection: Selection) -> list[Choice]:
-    lists = [value if isinstance(value, list) else [value] for value in selection.values()]
+    lists = map(listed, selection.values())
     return [dict(zip(selection, choice, strict=True)) for choice in itertools.product(*lists)]
 
 
@@ -181,6 +181,11 @@ def covers(run: PlannedRun, chosen: Choice) -> bool:
     return all(
         value is None or name not in run.columns or same(run.columns[name], value) for name, value in chosen.items()
     )
+
+
+def listed(chosen: Any) -> list[Any]:
+    """One value, or several, as a list."""
+    return chosen if isinstance(chosen, list) else [chosen]
 
 
 def same(one: Value | None, other: Value | None) -> bool:

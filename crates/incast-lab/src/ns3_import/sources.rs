@@ -50,7 +50,7 @@ fn at_file(file: &Path, text: &str) -> Diagnostic {
     Diagnostic::new("", format!("{}: {text}", file.display()))
 }
 
-/// Of the parameter's value.
+/// Key that sets a parameter.
 fn key(path: &str) -> Option<&'static str> {
     let names: Vec<&str> = path.split('.').map(|part| part.split('[').next().unwrap_or_default()).collect();
     let path = format!(".{}.", names.join("."));

@@ -11,7 +11,7 @@ use super::Prepared;
 use incast_sim::Carrier;
 
 impl Prepared {
-    /// Of the start, without settings of schemes.
+    /// Routes at the start of a run, without settings of schemes.
     pub(crate) fn routes(&self) -> Arc<Routes> {
         let network = &self.scenario.network;
         // Schemes are checked, each with its own settings.

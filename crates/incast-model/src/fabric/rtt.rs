@@ -208,7 +208,7 @@ struct Walk {
     steps: Vec<u32>,
     queue: Vec<NodeId>,
     compares: bool,
-    /// Of each node the first of `ends`, and their number.
+    /// By node: its first end; then the number of ends.
     first: Vec<u32>,
     /// In the order of the walk.
     ends: Vec<End>,
@@ -218,7 +218,7 @@ struct Walk {
 #[derive(Clone, Copy)]
 struct End {
     neighbour: NodeId,
-    /// Of the link.
+    /// Kind of the link.
     kind: u32,
     /// The neighbour is a switch.
     forwards: bool,

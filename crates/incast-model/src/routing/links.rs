@@ -3,7 +3,7 @@ use std::cmp::Ordering;
 use super::order::NextHopOrder;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
-/// A port whose link is up.
+/// Port with a link that is up.
 pub(super) struct End {
     pub(super) port: PortId,
     pub(super) neighbour: NodeId,
@@ -15,9 +15,9 @@ pub(super) struct End {
 
 /// Links that are up, with the ends of each node side by side: searches read them once for 64 destinations.
 pub(super) struct Links {
-    /// First end of each node, and their number.
+    /// By node: its first end; then the number of ends.
     first: Vec<u32>,
-    /// Of each node in the order of next hops.
+    /// By node; those of a node in the order of next hops.
     ends: Vec<End>,
     switches: Vec<bool>,
 }

@@ -74,7 +74,7 @@ impl Row {
 fn find_keys(towards: &[Targets], keys: &mut [Key; TOGETHER]) {
     keys.fill(0);
     for (end, targets) in towards.iter().enumerate() {
-        // Of more ends a sum of random numbers: with 10^5 lists of a node, two have the same with a probability below 10^-28.
+        // For more ends, XOR of random numbers: of 10^5 lists, two have equal keys with a probability below 10^-28.
         let bit = if towards.len() <= 128 {
             1 << end
         } else {

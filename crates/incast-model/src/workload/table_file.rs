@@ -113,7 +113,7 @@ fn check_compression(metadata: &ParquetMetaData) -> Result<(), String> {
         None => Ok(()),
         Some(column) => {
             let (name, codec) = (column.column_path().string(), column.compression().to_string());
-            let codec = codec.split('(').next().unwrap_or_default().to_owned();
+            let codec = codec.split_once('(').map_or(codec.as_str(), |(name, _)| name);
             Err(format!("column {name} is compressed with {codec}; incast reads zstd, snappy and uncompressed columns"))
         }
     }

@@ -36,7 +36,7 @@ impl NetworkParams {
         Ok(around.map_or_else(|| self.with_fixed(fabric, &given), |(_, routes)| Arc::new(routes)))
     }
 
-    fn faults(&self, fabric: &Fabric, resolved: Resolved, seed: u64) -> Faults {
+    pub(crate) fn faults(&self, fabric: &Fabric, resolved: Resolved, seed: u64) -> Faults {
         let rule = (self.routing, self.next_hop_order);
         let size = (fabric.links().len(), fabric.ports().len());
         Faults::new(resolved, (self.reroute_after, self.hold_time), rule, seed, size)

@@ -9,7 +9,7 @@ use super::{Config, Hosts, Network, Order, Port, Routing, Switches, WHOLE_PACKET
 use crate::congestion::{FlowContext, Telemetry};
 use crate::host::Carrier;
 use crate::kernel::IdVec;
-use crate::network::{Faults, Resolved};
+use crate::network::Resolved;
 use crate::outcome::FlowRecord;
 use crate::setup::{Arithmetic, Params, Setup};
 use crate::switch::Forwarding;
@@ -61,10 +61,7 @@ impl Network {
     fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), FieldError> {
         let timed = resolved.fixed.iter().any(|one| one.from > Time::ZERO || one.until.is_some());
         if !resolved.outages.is_empty() || !resolved.holds.is_empty() || timed {
-            let size = (self.fabric.links().len(), self.ports.len());
-            let network = &params.network;
-            let rule = (network.routing, network.next_hop_order);
-            let faults = Faults::new(resolved, (network.reroute_after, network.hold_time), rule, params.seed, size);
+            let faults = params.network.faults(&self.fabric, resolved, params.seed);
             self.check_detours(&faults, params.packets.int_records)?;
             self.faults = Some(Box::new(faults));
         }
