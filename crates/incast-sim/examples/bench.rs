@@ -40,6 +40,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("hpcc320-hadoop", "the HPCC evaluation's 320 hosts, FB Hadoop 50 %, DCQCN+w: many short flows"),
     ("fattree1024-dcqcn+w", "1,024 hosts (k = 16), web search 30 %, DCQCN+w"),
     ("fattree1024-hpcc", "1,024 hosts (k = 16), web search 30 %, HPCC"),
+    ("fattree8192-hpcc", "8,192 hosts (k = 32), web search 30 %, HPCC: more state than caches have"),
     (
         "clos1152-plain",
         "1,152 hosts in regions of 32 and incasts of 16 x 1 MB, DCQCN: PFC and ECN alone, two queues by chance",
@@ -116,6 +117,7 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
             let regions = WorkloadSpec { poisson: regions, ..WorkloadSpec::default() };
             (FabricSpec::LeafSpine(clos), vec![regions, incast(16, "1MB", Some(0.02), Some(ms(1.0)))])
         }
+        ("fattree8192", _) => (FabricSpec::FatTree(FatTree::new(32)), vec![poisson(0.3, "websearch", ms(0.1))]),
         ("fattree1024", _) => (FabricSpec::FatTree(FatTree::new(16)), vec![poisson(0.3, "websearch", ms(1.0))]),
         _ => return None,
     })

@@ -49,6 +49,11 @@ impl IntRecord {
     pub const fn new(ticks: u64, rate: u8, tx: u32, queue: u32) -> Self {
         Self { stamp: (ticks & (u64::MAX >> 8)) | (rate as u64) << 56, tx, queue }
     }
+    /// Copies field by field. A call's result is in memory; without this, so are records that are made without a call, and a
+    /// copy of a whole record soon after writes to its fields stalls the processor.
+    pub(crate) const fn by_field(self) -> Self {
+        Self { stamp: self.stamp, tx: self.tx, queue: self.queue }
+    }
     pub(crate) const fn of_pint(power: u16) -> Self {
         Self { stamp: 0, tx: 0, queue: power as u32 }
     }

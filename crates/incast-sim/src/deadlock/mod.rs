@@ -26,8 +26,8 @@ pub(crate) trait Snapshot {
     /// In order, without those with an XON on the way.
     fn paused(&self) -> Vec<Paused>;
     fn paused_since(&self, queue: QueueRef) -> Option<Time>;
-    /// Bytes and counter by packet.
-    fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)>;
+    /// Buffer bytes of each queue of a switch, by counter.
+    fn held(&self, switch: NodeId, queues: &[QueueRef]) -> Vec<Vec<(QueueRef, u32)>>;
     fn bytes(&self, queue: QueueRef) -> u64;
     /// True if the port's wire has packets of the priority.
     fn is_in_flight(&self, queue: QueueRef) -> bool;

@@ -46,11 +46,7 @@ pub(super) fn stuck(run: &impl Snapshot) -> Option<Stuck> {
     if candidates.iter().filter(|one| !one.at_host).count() < 2 {
         return None;
     }
-    let mut held: BTreeMap<NodeId, Vec<Held>> = BTreeMap::new();
-    for (number, candidate) in candidates.iter().enumerate().filter(|(_, one)| !one.at_host) {
-        let node = run.fabric().port(candidate.queue.port).node;
-        held.entry(node).or_default().extend(held_in(run, number, candidate.queue));
-    }
+    let held = held(run, &candidates);
     while free_one(run, &mut candidates, &held) {}
     report(run, &candidates, &held)
 }
@@ -81,12 +77,20 @@ fn leave_out_hopeful(run: &impl Snapshot, candidates: &mut Vec<Candidate>) {
     }
 }
 
-fn held_in(run: &impl Snapshot, number: usize, queue: QueueRef) -> Vec<Held> {
-    let mut bytes: BTreeMap<QueueRef, u32> = BTreeMap::new();
-    for (counter, size) in run.packets(queue) {
-        *bytes.entry(counter).or_default() += size;
+/// By switch: contents of its paused queues.
+fn held(run: &impl Snapshot, candidates: &[Candidate]) -> BTreeMap<NodeId, Vec<Held>> {
+    let mut numbers: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
+    for (number, candidate) in candidates.iter().enumerate().filter(|(_, one)| !one.at_host) {
+        numbers.entry(run.fabric().port(candidate.queue.port).node).or_default().push(number);
     }
-    bytes.into_iter().map(|(counter, bytes)| Held { counter, queue: number, bytes }).collect()
+    let held_at = |node, numbers: Vec<usize>| {
+        let queues: Vec<QueueRef> = numbers.iter().map(|&number| candidates[number].queue).collect();
+        let of_queue = |(number, held): (usize, Vec<_>)| {
+            held.into_iter().map(move |(counter, bytes)| Held { counter, queue: number, bytes })
+        };
+        numbers.into_iter().zip(run.held(node, &queues)).flat_map(of_queue).collect()
+    };
+    numbers.into_iter().map(|(node, numbers)| (node, held_at(node, numbers))).collect()
 }
 
 /// False if there is none.

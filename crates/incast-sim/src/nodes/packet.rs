@@ -2,7 +2,9 @@
 
 use super::run::{carries, has_transports};
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
-use crate::kernel::{FlowId, Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, ReceivedId, SentId, Word, flag};
+use crate::kernel::{
+    FlowId, Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, ReceivedId, SentId, Word, flag, prefetch,
+};
 use crate::plan::Forwarded;
 
 /// Some packets have more: [`Carried`]. PFC frames and messages of hypervisors are written and read by
@@ -248,6 +250,14 @@ impl Slab {
             carried.records[..count].copy_from_slice(&self.records[first..first + count]);
         }
         (packet, next)
+    }
+
+    /// Begins to load the packet that leaves next: those of long queues have left the caches.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, place: PacketId) {
+        if let Some(slot) = self.slots.get(place) {
+            prefetch(slot);
+        }
     }
 
     pub(super) fn get(&self, place: PacketId) -> &Packet {

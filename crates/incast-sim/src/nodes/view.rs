@@ -94,12 +94,13 @@ impl Snapshot for Nodes {
         self.books.recorder.paused_since(self.network.at(queue.port, queue.priority))
     }
 
-    fn packets(&self, queue: QueueRef) -> Vec<(QueueRef, u32)> {
-        let (Node::Switch(switch), local) = self.node_of(queue.port) else { return Vec::new() };
-        let counter = |(port, priority, size): (LocalPort, u8, u32)| {
-            (QueueRef { port: switch.ports[port].number, priority }, size)
+    fn held(&self, switch: NodeId, queues: &[QueueRef]) -> Vec<Vec<(QueueRef, u32)>> {
+        let Node::Switch(switch) = self.partitions.node(self.layout.spots[switch]) else {
+            return vec![Vec::new(); queues.len()];
         };
-        switch.held_in(local, queue.priority).map(counter).collect()
+        let local = |queue: &QueueRef| (self.layout.local(switch.node, queue.port), queue.priority);
+        let queues: Vec<(LocalPort, u8)> = queues.iter().map(local).collect();
+        switch.held_in(&queues)
     }
 
     fn bytes(&self, queue: QueueRef) -> u64 {

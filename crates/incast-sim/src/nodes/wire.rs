@@ -11,7 +11,7 @@ use super::packet::{Carried, Packet, Stamp};
 use super::plan::PortPlan;
 use super::run::{carries, has_extras, has_telemetry, has_transports};
 use crate::congestion::IntRecord;
-use crate::kernel::{Id, IdVec, Kind, LocalPort, Range, indices};
+use crate::kernel::{Id, IdVec, Kind, LocalPort, Range, indices, prefetch};
 
 /// Place in the ring of a wire.
 #[derive(Debug, Clone, Copy)]
@@ -36,8 +36,6 @@ pub(super) struct Wire {
     /// First packet, before the modulus.
     head: usize,
     len: usize,
-    /// Arrival of the first packet.
-    next: u64,
     /// By place, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
@@ -66,7 +64,6 @@ impl Wire {
             entries: IdVec::new(),
             head: 0,
             len: 0,
-            next: u64::MAX,
             records: Vec::new(),
             stride,
             ranges: VecDeque::new(),
@@ -94,7 +91,6 @@ impl Wire {
         if self.len == self.entries.len() {
             self.grow();
         }
-        self.next = self.next.min(time);
         let place = self.place(self.len);
         let entry = &mut self.entries[place];
         entry.time = time;
@@ -124,7 +120,6 @@ impl Wire {
         if self.len == self.entries.len() {
             self.grow();
         }
-        self.next = self.next.min(mail.time);
         let place = self.place(self.len);
         self.entries[place] = Entry { time: mail.time, packet: mail.packet };
         self.len += 1;
@@ -166,9 +161,17 @@ impl Wire {
         (self.entries, self.records, self.head) = (entries.into(), records, 0);
     }
 
-    #[inline]
-    pub(super) const fn first(&self) -> u64 {
-        self.next
+    #[inline(always)]
+    pub(super) fn prefetch_first(&self) {
+        if let Some(entry) = self.entries.get(self.place(0)) {
+            prefetch(entry);
+        }
+    }
+
+    /// Arrival of the first packet; [`u64::MAX`] if the link is empty.
+    #[inline(always)]
+    pub(super) fn first(&self) -> u64 {
+        if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time }
     }
 
     #[inline(always)]
@@ -178,7 +181,8 @@ impl Wire {
         self.len -= 1;
         // An empty ring begins again at its first place, to stay in the same cache lines.
         self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
-        self.next = if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time };
+        // For the next packet of the window; of a large fabric, it has left the caches since it was sent.
+        prefetch(&self.entries[self.place(0)]);
         let packet = self.entries[place].packet;
         if carries(RUN) && packet.records != 0 {
             if has_transports(RUN) && packet.has_ranges() {

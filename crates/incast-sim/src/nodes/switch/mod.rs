@@ -20,9 +20,9 @@ use incast_model::rng::{self, Stream};
 use super::out::Out;
 use super::packet::Slab;
 use super::plan::{LINK_BITS, Plan};
-use super::run::{ANY, NS3};
+use super::run::{ANY, NS3, has_telemetry};
 use crate::balance::State;
-use crate::kernel::{Event, IdVec, LocalPort, Member, Target};
+use crate::kernel::{Event, IdVec, LocalPort, Member, Target, prefetch};
 use crate::measure::Lengths;
 use crate::plan::Sending;
 use crate::switch::{Buffer, RankedQueue};
@@ -31,6 +31,10 @@ pub(super) use hooks::Hooks;
 use port::{Pauses, Port};
 use settings::Settings;
 use telemetry::Telemetry;
+
+/// Ports of a fabric whose state does not stay in the second cache from one window to the next. Our choice, between the 960 of the
+/// tree of 320 hosts, where prefetching gains nothing, and the 6,144 of a fat tree of 1,024 (benches/RESULTS.md).
+const MANY_PORTS: usize = 1 << 12;
 
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -91,6 +95,9 @@ impl<G: Hooks> Switch<G> {
         out.take_inbox(own, &mut arrivals);
         self.clock.later.take_before(end, &mut arrivals);
         arrivals.sort_unstable();
+        if plan.layout.ports.len() >= MANY_PORTS {
+            self.prefetch::<RUN>(plan, out, &arrivals);
+        }
         let mut handled = 0;
         for key in &arrivals {
             let time = key >> LINK_BITS;
@@ -109,6 +116,20 @@ impl<G: Hooks> Switch<G> {
         arrivals.clear();
         self.clock.arrivals = arrivals;
         self.clock.later.next().min(self.clock.next_free())
+    }
+
+    /// Begins to load what the arrivals of a window need: misses of several packets overlap.
+    #[inline(never)]
+    fn prefetch<const RUN: u8>(&self, plan: Plan<'_>, out: &Out, arrivals: &[u64]) {
+        for port in self.ports.iter() {
+            prefetch(port);
+            if has_telemetry(RUN) {
+                prefetch(&port.tx_bytes);
+            }
+        }
+        let wire = |key: &u64| &out.wires[plan.layout.line(self.node, low_bits(*key).into())];
+        arrivals.iter().for_each(|key| prefetch(wire(key)));
+        arrivals.iter().for_each(|key| wire(key).prefetch_first());
     }
 
     /// Forgets the arrivals before `end`, which came event by event.

@@ -119,8 +119,10 @@ impl<G: Hooks> Switch<G> {
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
-        if queue.head == PacketId::NONE {
+        if next == PacketId::NONE {
             state.waiting &= !(1 << prio);
+        } else {
+            self.slab.prefetch(next);
         }
         self.note_length::<RUN>(port);
         if has_extras(RUN) && self.settings.watches_queues {

@@ -47,7 +47,8 @@ impl Telemetry {
         rng: &mut Stream,
     ) -> Option<(IntRecord, u8)> {
         if self.pint.is_some() {
-            return self.with_pint(number, port, packet, now, carried, rng);
+            let (record, count) = self.with_pint(number, port, packet, now, carried, rng)?;
+            return Some((record.by_field(), count));
         }
         self.int(port, packet, now)
     }
