@@ -192,6 +192,8 @@ impl CutOffManifest {
             Obstacle::Down(port) => format!("{} is down", link(port)),
             Obstacle::Silent(port) => format!("{} loses all packets (gray failure)", link(port)),
             Obstacle::NoRoute(node) => format!("{} has no route", name(node)),
+            Obstacle::Loop(node) => format!("the routes lead back to {}", name(node)),
+            Obstacle::Expired(node) => format!("network.ttl ends their packets at {}", name(node)),
             Obstacle::Held(QueueRef { port, priority }) => {
                 let by = name(fabric.neighbour(port));
                 format!("{} is paused by {by} itself for priority {priority}", link(port))

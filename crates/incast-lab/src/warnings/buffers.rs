@@ -17,7 +17,8 @@ pub(super) fn found(prepared: &Prepared, setup: &Setup) -> Vec<Warning> {
     // A `profile` reproduces another simulator.
     let repeats = prepared.given.written(&["profile"]).is_some();
     let headroom = if repeats { None } else { small_headroom(&prepared.fabric, setup) };
-    headroom.into_iter().chain(burst(&prepared.fabric, setup)).collect()
+    let lossy = no_packet_fits(&prepared.fabric, setup).or_else(|| burst(&prepared.fabric, setup));
+    headroom.into_iter().chain(lossy).collect()
 }
 
 /// Headroom for fewer bytes than can arrive after XOFF.
@@ -50,6 +51,34 @@ fn small_headroom(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
             Bytes(given),
         );
         Warning::new(field, text)
+    })
+}
+
+/// A lossy queue of a shared buffer that has no space for one packet.
+fn no_packet_fits(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
+    let params = &setup.params;
+    let lossy = !params.switch.paused_priorities();
+    if params.switch.queues != QueueParams::Shared
+        || !setup.flows.flows.iter().any(|flow| lossy & 1 << flow.priority != 0)
+    {
+        return None;
+    }
+    let largest = params.packets.largest(&setup.carriers);
+    let plans =
+        fabric.switches().filter_map(|switch| Some((switch, BufferPlan::new(fabric, params, largest, switch).ok()?)));
+    let (switch, plan) = plans.min_by_key(|(_, plan)| plan.shared)?;
+    let limit = (params.switch.lossy_alpha * plan.shared as f64) as u64;
+    (limit < largest).then(|| {
+        let text = format!(
+            "a lossy queue of {} has space for lossy_alpha times the free buffer, at most {:#}, and a packet has up to {:#}: {} \
+             dropped; write {}",
+            fabric.node(switch).name,
+            Bytes(limit),
+            Bytes(largest),
+            if params.switch.reserve.0 < largest { "all are" } else { "those that have to wait are" },
+            setting("buffer", buffer_for(largest, setup, &plan))
+        );
+        Warning::new("switch.buffer", text)
     })
 }
 
@@ -179,6 +208,21 @@ mod tests {
         assert_eq!(by_rate("28334B"), None);
         let text = of("switch.headroom", "[switch]\npfc = false\nheadroom.bytes = \"1kB\"\n").unwrap();
         assert!(text.contains("has no effect"), "{text}");
+    }
+
+    #[test]
+    fn a_lossy_queue_without_space_for_a_packet() {
+        let lossy = |text: &str| of("switch.buffer", &format!("[switch]\npfc = false\nlossy_alpha = 0.2\n{text}\n"));
+        let said = |drops: &str| {
+            format!(
+                "switch.buffer: a lossy queue of s0 has space for lossy_alpha times the free buffer, at most 800 B, and a packet \
+                 has up to 1.09 kB: {drops} dropped; write `buffer = \"6.55kB\"`"
+            )
+        };
+        assert_eq!(lossy("buffer = \"4kB\"\nreserve = \"0B\""), Some(said("all are")));
+        // Reserves of 33 ports beside 4 kB.
+        let text = lossy("buffer = \"139168B\"").unwrap();
+        assert!(text.contains("those that have to wait are dropped"), "{text}");
     }
 
     #[test]

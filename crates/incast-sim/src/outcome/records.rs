@@ -279,6 +279,10 @@ pub enum Obstacle {
     Silent(PortId),
     /// No route at this node.
     NoRoute(NodeId),
+    /// All routes lead back to this node.
+    Loop(NodeId),
+    /// Time to live ends at this node.
+    Expired(NodeId),
     /// Queue paused by the far end for `network.pause`.
     Held(QueueRef),
 }

@@ -1,6 +1,6 @@
 //! Flows that failures or PFC storms keep from their destination.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
@@ -70,12 +70,14 @@ impl Reach<'_> {
         })
     }
 
-    /// First obstacle found; `None` if a packet from a queue in `ahead` can reach the host.
-    fn find_obstacle(&self, mut ahead: Vec<Step>, dst: HostId, flow: FlowId, back: bool) -> Option<Obstacle> {
+    /// First obstacle found; `None` if a packet from a queue in `from` can reach the host.
+    fn find_obstacle(&self, from: Vec<Step>, dst: HostId, flow: FlowId, back: bool) -> Option<Obstacle> {
         let target = self.network.fabric.hosts()[dst.index()];
-        let mut met = None;
+        let (mut met, mut again) = (None, None);
         let mut seen = BTreeSet::new();
-        while let Some((port, priority)) = ahead.pop() {
+        // With links to cross: those with fewer first, so that the time to live ends on no shorter way.
+        let mut ahead: VecDeque<(Step, u8)> = from.into_iter().map(|step| (step, 1)).collect();
+        while let Some(((port, priority), links)) = ahead.pop_front() {
             if let Some(obstacle) = self.blocked((port, priority)) {
                 met = met.or(Some(obstacle));
                 continue;
@@ -86,15 +88,21 @@ impl Reach<'_> {
             }
             // The input port selects the next tag.
             if !seen.insert((node, priority, self.network.switches.tagging.as_ref().map(|_| input))) {
+                again = again.or(Some(Obstacle::Loop(node)));
+                continue;
+            }
+            if links >= self.network.config.switch.ttl {
+                met = met.or(Some(Obstacle::Expired(node)));
                 continue;
             }
             let hops = self.hops_of_flow(node, dst, flow, back);
             if hops.is_empty() {
                 met = met.or(Some(Obstacle::NoRoute(node)));
             }
-            ahead.extend(hops.into_iter().map(|out| (out, self.network.priority_beyond(priority, input, out))));
+            let step = |out| ((out, self.network.priority_beyond(priority, input, out)), links + 1);
+            ahead.extend(hops.into_iter().map(step));
         }
-        met
+        met.or(again)
     }
 
     fn hops_of_flow(&self, node: NodeId, dst: HostId, flow: FlowId, back: bool) -> Vec<PortId> {

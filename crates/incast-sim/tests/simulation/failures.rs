@@ -166,6 +166,40 @@ fn a_run_ends_when_failures_keep_all_that_is_left_apart() {
 }
 
 #[test]
+fn a_run_ends_when_routes_lead_no_packet_to_its_destination() {
+    let route = |at: &str, via: &str, from: Option<Time>| RouteParams {
+        at: at.into(),
+        to: "h2".into(),
+        via: vec![via.into()],
+        from: from.unwrap_or_default(),
+        ..RouteParams::default()
+    };
+    let bench = flow(100_000).with(|params| {
+        params.network.route = vec![route("s0", "s2", None), route("s2", "s0", Some(Time::us(1)))];
+    });
+    let node = |name: &str| NodeId(bench.fabric().nodes().iter().position(|node| node.name == name).unwrap() as u32);
+    let outcome = bench.run();
+    assert_eq!(outcome.cut_off.iter().map(|one| one.place).collect::<Vec<_>>(), [Obstacle::Loop(node("s0"))]);
+    assert_eq!(outcome.stop, Stop::Stalled { flows: vec![0], unfinished: 1 });
+    assert!(outcome.end < Time::ms(100) && dropped(&outcome, DropReason::Ttl) > 0, "{}", outcome.end);
+    // The path after the second failure has five switches.
+    let failures = vec![link("s0", "s3", Time::ZERO, None), link("s1", "s4", Time::us(2), None)];
+    let bench = || Bench::new(leaf_spine(3, 1, 2, CABLE, CABLE)).flow(0, 1, 20_000, Time::ZERO);
+    let run = |ttl| {
+        let bench = failing(bench(), failures.clone(), Some(Time::us(10)));
+        let outcome = bench.with(|params| (params.network.ttl, params.rdma.rto) = (ttl, Some(RTO))).run();
+        (outcome.stop, outcome.cut_off.iter().map(|one| one.place).collect::<Vec<_>>())
+    };
+    let node = |name: &str| NodeId(bench().fabric().nodes().iter().position(|node| node.name == name).unwrap() as u32);
+    for (ttl, last) in [(4, "s3"), (5, "s1")] {
+        let (stop, places) = run(ttl);
+        assert_eq!(stop, Stop::Stalled { flows: vec![0], unfinished: 1 });
+        assert_eq!(places, [Obstacle::Expired(node(last))]);
+    }
+    assert_eq!(run(6), (Stop::Finished, vec![]));
+}
+
+#[test]
 fn links_down_from_the_start_are_on_no_route() {
     let whole = flow(100_000).run();
     let bench = failing(flow(100_000), vec![link("s2", "s1", Time::ZERO, None)], Some(Time::ms(10)));
