@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import pytest
 import incast
 from conftest import PATIENCE, ROOT, SMALL, Start, environment, stop, write
 from incast.cli import codes, commands, ends
+from incast.cli.run import NotAlone, Whole
 from incast.cli.signals import SIGNALS
 from incast.sweep.pool import started
 
@@ -78,6 +80,27 @@ def test_a_query_ends_by_the_signal_that_interrupted_it(
         ends._raise(signal.SIGTERM, None)
     assert ends.code_of(RuntimeError("Query interrupted")) == 143
     assert capfd.readouterr().err == "error: interrupted; nothing was written\n"
+
+
+def test_a_signal_tells_what_a_command_has_written(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ends, "_received", [signal.SIGTERM])
+    whole = f"error: interrupted; the run is whole in {tmp_path}\n"
+    for error, code in [
+        (KeyboardInterrupt(), 130),
+        (ends.EndedError(signal.SIGTERM), 143),
+        (RuntimeError("Query interrupted"), 143),
+    ]:
+        with pytest.raises(KeyboardInterrupt) as found, ends.keeping(partial(Whole, tmp_path)):
+            raise error
+        assert ends.code_of(found.value) == code
+        assert capfd.readouterr().err == whole
+    with pytest.raises(RuntimeError, match="another"), ends.keeping(partial(Whole, tmp_path)):
+        raise RuntimeError("another")
+    # The inner block knows more.
+    with pytest.raises(NotAlone), ends.keeping(partial(Whole, tmp_path)), ends.keeping(partial(NotAlone, tmp_path)):
+        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(

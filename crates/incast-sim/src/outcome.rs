@@ -119,7 +119,7 @@ named! {
         Horizon: "horizon", "stopped at the horizon";
         Budget: "budget", "stopped after simulation.max_events";
         Deadlock: "deadlock", "deadlock";
-        Stalled: "stalled", "stalled: no packet can move";
+        Stalled: "stalled", "stalled: no flow can go on";
         Interrupted: "interrupted", "interrupted";
     }
 }

@@ -7,7 +7,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
@@ -57,6 +57,25 @@ OF_DUCKDB = "Query interrupted"
 def _raise(number: int, _: FrameType | None) -> NoReturn:
     _received.append(number)
     raise KeyboardInterrupt if number == signal.SIGINT else EndedError(number)
+
+
+@contextmanager
+def keeping(told: Callable[..., codes.UnfinishedError]) -> Iterator[None]:
+    """Say what the command has written if a signal ends the block; `told` makes the exception from its arguments."""
+    try:
+        yield
+    except codes.UnfinishedError:
+        raise
+    except KeyboardInterrupt as interrupt:
+        raise told(*interrupt.args) from None
+    except RuntimeError as error:
+        if not _is_signal(error):
+            raise
+        raise told(_received[-1]) from None
+
+
+def _is_signal(error: BaseException) -> bool:
+    return isinstance(error, RuntimeError) and str(error) == OF_DUCKDB and bool(_received)
 
 
 def _open_streams() -> None:
@@ -141,7 +160,7 @@ def _outcome(error: BaseException) -> tuple[int, str] | None:
     if isinstance(error, KeyboardInterrupt):
         text = str(error) if isinstance(error, codes.UnfinishedError) else NOTHING_WRITTEN
         return codes.SIGNALLED + (error.args[0] if error.args else signal.SIGINT), text
-    if isinstance(error, RuntimeError) and str(error) == OF_DUCKDB and _received:
+    if _is_signal(error):
         return codes.SIGNALLED + _received[-1], NOTHING_WRITTEN
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else codes.OK, ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from incast._nearest import hint
 from incast.alone import NO_JOB, only_job, parts
 from incast.cli import codes, summary
 from incast.cli.command import SEED, WORKERS, Overrides, command, whole
+from incast.cli.ends import keeping
 from incast.cli.live import Live
 from incast.cli.phases import Phases
 from incast.errors import unsaid
@@ -96,12 +98,14 @@ def run(
     with Live(_terminal.console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
         warnings.simplefilter("ignore", incast.IncastWarning)
         results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
-    codes.warn(unsaid(results.warnings(), known))
-    if alone and not lone:
-        _simulate_alone(scenario, results, quiet=quiet, threads=threads)
-    if not quiet:
-        summary.show(results)
-    return summary.judge(results)
+    with keeping(partial(Whole, results.path)):
+        codes.warn(unsaid(results.warnings(), known))
+        if alone and not lone:
+            with keeping(partial(NotAlone, results.path)):
+                _simulate_alone(scenario, results, quiet=quiet, threads=threads)
+        if not quiet:
+            summary.show(results)
+        return summary.judge(results)
 
 
 def _simulate_alone(scenario: incast.Scenario, results: incast.Results, *, quiet: bool, threads: int | None) -> None:
@@ -112,18 +116,22 @@ def _simulate_alone(scenario: incast.Scenario, results: incast.Results, *, quiet
     for part, folder in jobs:
         with Live(_terminal.console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
             warnings.simplefilter("ignore", incast.IncastWarning)
-            try:
-                part.run(folder, threads=threads, progress=live.update)
-            except KeyboardInterrupt as interrupt:
-                raise NotAlone(results.path, *interrupt.args) from None
+            part.run(folder, threads=threads, progress=live.update)
 
 
-class NotAlone(codes.UnfinishedError):
-    """A run is finished, but not all of its jobs have been simulated alone."""
+class Whole(codes.UnfinishedError):
+    """A run is finished, but its summary is not printed."""
 
     def __init__(self, folder: Path, *signal: object) -> None:
         super().__init__(*signal)
         self.folder = folder
+
+    def __str__(self) -> str:
+        return f"interrupted; the run is whole in {self.folder}"
+
+
+class NotAlone(Whole):
+    """Not all jobs of a finished run have been simulated alone."""
 
     def __str__(self) -> str:
         return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +16,7 @@ from incast import _input, _terminal
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.command import WORKERS, whole
+from incast.cli.ends import keeping
 from incast.cli.listing import wrapped
 from incast.cli.phases import Phases
 from incast.cli.study_ends import UnfinishedStudy, complaints
@@ -154,8 +156,8 @@ def run(
         console.print(
             f"{chosen.name} at scale {size}: {runs} runs; {chosen.scales[size]}", soft_wrap=True, highlight=False
         )
-    with StudyLive(console, chosen.sweeps, chosen.analyses, quiet=quiet) as live:
-        try:
+    with keeping(partial(UnfinishedStudy, out)):
+        with StudyLive(console, chosen.sweeps, chosen.analyses, quiet=quiet) as live:
             found = chosen.run(
                 out,
                 scale=scale,
@@ -166,9 +168,7 @@ def run(
                 overwrite=overwrite,
                 progress=live.update,
             )
-        except KeyboardInterrupt as interrupt:
-            raise UnfinishedStudy(out, *interrupt.args) from None
-    return _printed(found, quiet=quiet)
+        return _printed(found, quiet=quiet)
 
 
 @app.command(help_epilogue=JUDGE_EXAMPLES)

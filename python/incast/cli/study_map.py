@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from incast import _terminal
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.command import WORKERS, whole
+from incast.cli.ends import keeping
 from incast.cli.phases import Phases
 from incast.cli.study_ends import UnfinishedStudy, complaints
 from incast.cli.study_live import StudyLive
@@ -70,11 +72,8 @@ def map_(
         runs = sum(len(plan.runs) for plan in planned.sweeps.values())
         text = f"{chosen.name}: {points} points and the judged setting, {runs} runs; {chosen.map_about}"
         console.print(text, soft_wrap=True, highlight=False)
-    with StudyLive(console, list(planned.sweeps), quiet=quiet) as live:
-        try:
-            found = chosen.map(out, points=planned, jobs=jobs, ray=ray, overwrite=overwrite, progress=live.update)
-        except KeyboardInterrupt as interrupt:
-            raise UnfinishedStudy(out, *interrupt.args) from None
+    with keeping(partial(UnfinishedStudy, out)), StudyLive(console, list(planned.sweeps), quiet=quiet) as live:
+        found = chosen.map(out, points=planned, jobs=jobs, ray=ray, overwrite=overwrite, progress=live.update)
     if not quiet:
         codes.say("\n".join(map_writing.terminal(found)))
         codes.say(f"\nmap in {found.path}: {mapped.TABLE}, {mapped.CONTENT}")

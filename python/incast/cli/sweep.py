@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from incast._database import literal
 from incast._echo import shell
 from incast.cli import codes
 from incast.cli.command import WORKERS, Overrides, command, whole
+from incast.cli.ends import keeping
 from incast.cli.phases import Phases
 from incast.cli.sweep_live import SweepLive
 from incast.errors import ResultsError
@@ -87,12 +89,10 @@ def sweep(
         _show(planned)
         return codes.OK
     output = output or Path("results") / file.stem
-    with SweepLive(_terminal.console(stderr=True), quiet=quiet) as live:
-        try:
+    with keeping(partial(Unfinished, output)):
+        with SweepLive(_terminal.console(stderr=True), quiet=quiet) as live:
             done = sweeps.run(planned, output, jobs=jobs, ray=ray, progress=live.update)
-        except KeyboardInterrupt as interrupt:
-            raise Unfinished(output, *interrupt.args) from None
-    return report(done, quiet=quiet)
+        return report(done, quiet=quiet)
 
 
 class Unfinished(codes.UnfinishedError):

@@ -15,11 +15,11 @@ STOPS = {
     "horizon": "by the horizon",
     "budget": "within simulation.max_events",
     "deadlock": "because of the deadlock",
-    "stalled": "because no packet could move",
+    "stalled": "because no flow could go on",
     "interrupted": "before the interruption",
 }
 """Reasons to stop as parts of a sentence."""
-CAUSES = {"budget": "simulation.max_events", "stalled": "no packet could move", "interrupted": "interruption"}
+CAUSES = {"budget": "simulation.max_events", "stalled": "no flow could go on", "interrupted": "interruption"}
 """Reasons to stop as nouns; others are named as in the manifest."""
 SIGNS = ("had no byte acknowledged", "had timeouts", "did not start")
 

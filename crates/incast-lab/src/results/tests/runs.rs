@@ -63,7 +63,7 @@ fn stops_name_who_is_concerned() {
     assert_eq!(stop.text, "deadlock: 2 paused queues wait for each other: s0 to h1, s0 to h0; 2 flows are incomplete");
     assert_eq!((stop.cycle[0].node.as_str(), stop.cycle[0].peer.as_str()), ("s0", "h1"));
     let stop = text(Stop::Stalled { flows: vec![3, 4], unfinished: 2 });
-    assert_eq!(stop.text, "stalled: no packet can move; 2 flows are incomplete (first: 3, 4)");
+    assert_eq!(stop.text, "stalled: no flow can go on; 2 flows are incomplete (first: 3, 4)");
     let with = |stop, left| StopManifest::with(&stop, left, &prepared.fabric);
     let stop = with(Stop::Horizon { unfinished: 5 }, Left { backlogged: 3, ..Left::default() });
     assert_eq!(stop.text, "stopped at the horizon; 2 flows are incomplete; 3 flows were backlogged until then");
@@ -76,7 +76,7 @@ fn stops_name_who_is_concerned() {
     let stop = with(Stop::Stalled { flows: vec![3], unfinished: 5 }, waiting);
     assert_eq!(
         stop.text,
-        "stalled: no packet can move; 1 flow is incomplete (first: 3); 4 flows had not started; \
+        "stalled: no flow can go on; 1 flow is incomplete (first: 3); 4 flows had not started; \
          1 flow was cancelled at the end of its workload entry"
     );
     assert_eq!((stop.unfinished, stop.not_started, stop.cancelled), (1, 4, 1));
