@@ -367,7 +367,7 @@ def test_timeouts_of_requests_are_no_retransmission_timeouts() -> None:
 def test_announcements_of_flows_cause_no_retransmissions() -> None:
     rows = [{"packets": 1000, "retransmitted": 60, "timeouts": 2}]
     (text,) = texts(spurious, Made({"A": manifest(controls=["phost"])}, flows=rows))
-    assert "hosts took late or reordered packets for lost" in text
+    assert text.endswith("A larger phost.reissue_after avoids this.")
 
 
 def test_victims_need_a_share_of_the_blocked_time() -> None:

@@ -174,11 +174,11 @@ def test_a_program_with_the_rights_of_its_owner(
         (".5%", memory.Share(5_000)),
         ("100%", memory.Share(1_000_000)),
         ("0.00000001%", memory.Share(1)),
-        ("4096B", memory.Bytes(4096)),
+        ("256KiB", memory.Bytes(1 << 18)),
         ("8MiB", memory.Bytes(8 << 20)),
         ("1.5 GiB", memory.Bytes(3 << 29)),
         ("64MB", memory.Bytes(64_000_000)),
-        ("100kB", memory.Bytes(100_000)),
+        ("300kB", memory.Bytes(300_000)),
     ],
 )
 def test_local_memory(text: str, expected: memory.Share | memory.Bytes) -> None:
@@ -189,13 +189,13 @@ def test_local_memory(text: str, expected: memory.Share | memory.Bytes) -> None:
     "text",
     [
         *("0%", "101%", "100.0001%", "-5%", "25", "%", "", "a quarter", "nan%", "1.2.3%"),
-        *("4095B", "0B", "-8MiB", "8mib", "8 MiB x", "1e3MiB", "99999999999999999GiB"),
+        *("255KiB", "0B", "-8MiB", "8mib", "8 MiB x", "1e3MiB", "99999999999999999GiB"),
     ],
 )
 def test_local_memory_that_there_is_not(text: str) -> None:
     with pytest.raises(incast.ApplicationError, match="--local cannot be `") as raised:
         amounts.local(text)
-    assert "above 0% and up to 100%, such as 25%; or a size, such as 64MiB" in str(raised.value)
+    assert "above 0% and up to 100%, such as 25%; or a size of 256KiB or more, such as 64MiB" in str(raised.value)
 
 
 @pytest.mark.parametrize(("text", "expected"), [("4096B", 4096), ("128KiB", 131072), ("1MB", 1_000_000)])

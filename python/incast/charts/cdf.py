@@ -114,7 +114,7 @@ def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: S
             "y": {
                 "field": "share",
                 "type": "quantitative",
-                "title": "share of flows",
+                "title": "share of completed flows",
                 "scale": {"domain": [0, look.ABOVE]},
                 "axis": {"labelExpr": look.SHARE},
             },

@@ -31,7 +31,7 @@ def text(comparison: Comparison, by_flow: int) -> str:
         lines += [f"{'slowdown':<22}" + "".join(f"{_clipped(head):>{WIDTH}}" for head in heads)]
         lines += [f"{'up to':>14}{'flows':>8}" + 3 * "".join(f"{name:>8}" for name in PERCENTILES)]
         for size, each in bins:
-            lines.append(f"{size:>14}{each.flows:>8,}" + "".join(f"{cell:>8}" for cell in cells(each)))
+            lines.append(f"{size:>14}{each.flows:>8,}" + "".join(f" {cell:>7}" for cell in cells(each)))
         lines.append("")
     lines += summary(comparison)
     largest = comparison.largest(by_flow)
@@ -182,9 +182,15 @@ def summary(comparison: Comparison) -> Iterator[str]:
             f"absolute difference: median {found.median:.2f} %, p95 {found.p95:.2f} %, maximum {found.largest:.2f} %"
         )
     if found.other_ideals:
-        yield f"ideal times: {found.other_ideals:,} differ by 1 ns or more: other rates or delays on the two sides?"
-    script = "; without the largest flow, as in ns-3" if comparison.reference_scheme is None else ""
-    yield f"slowdown = completion time / ideal time of {reference}, at least 1{script}"
+        yield (
+            f"ideal times: {found.other_ideals:,} differ by 1 ns or more: rates, delays, headers, forwarding or "
+            "last ACKs are not the same on the two sides"
+        )
+    if comparison.reference_scheme is None:
+        script = "at least 1; without the largest flow, as in ns-3"
+        yield f"slowdown = completion time / ideal time of {reference}, {script}"
+    else:
+        yield "slowdown = completion time / ideal time of the same side, at least 1"
 
 
 def alone(comparison: Comparison, side: Literal["reference", "results"]) -> Iterator[str]:

@@ -26,20 +26,22 @@ def retransmissions(source: Source) -> Iterator[Finding]:
 
 
 def spurious(source: Source) -> Iterator[Finding]:
-    """Schemes that resent at least 1 % of their packets although none was lost, by timeouts or without any."""
+    """Schemes that resent at least 1 % of their packets although none was lost, by cause."""
     without_loss = [each for each in _resent(source) if not each.lost]
-    for early, why in (
-        (True, "timeouts expired before the ACKs arrived. A timeout above the longest delay avoids this"),
-        (
-            False,
-            "hosts took late or reordered packets for lost. Selective repeat, or a larger tolerance of reordering, "
-            "avoids this",
-        ),
-    ):
-        found = {each.scheme: each for each in without_loss if bool(each.timeouts) == early}
+    for cause, why in _SPURIOUS.items():
+        found = {each.scheme: each for each in without_loss if each.cause == cause}
         if found:
             text = f"{_in_words(source, found)}, although no packet was lost: {why}."
             yield Finding("spurious", RETRANSMISSIONS, text, tuple(found))
+
+
+_SPURIOUS = {
+    "timeouts": "timeouts expired before the ACKs arrived. A timeout above the longest delay avoids this",
+    "tokens": "receivers gave tokens again before the packets arrived. A larger phost.reissue_after avoids this",
+    "order": "hosts took late or reordered packets for lost. Selective repeat, or a larger tolerance of reordering, "
+    "avoids this",
+}
+"""What happened, by cause of retransmissions without loss."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class _Resent:
 
     scheme: str
     packets: int
-    timeouts: int
+    cause: str
     sent: int
     lost: int
 
@@ -65,8 +67,9 @@ def _resent(source: Source) -> Iterator[_Resent]:
         if resent and resent >= PART * sent:
             lost = int(source.manifests[scheme]["counts"]["drops"]) + refused.get(scheme, 0)
             # Announcements send no data again: tokens of the receiver do.
-            early = timeouts_ if _effect(source, scheme) != "phost" else 0
-            yield _Resent(scheme, resent, early, sent, lost)
+            tokens = _effect(source, scheme) == "phost"
+            cause = "tokens" if tokens else "timeouts" if timeouts_ else "order"
+            yield _Resent(scheme, resent, cause, sent, lost)
 
 
 _REFUSED = "select scheme, sum(refused_packets)::bigint from pairs group by scheme"

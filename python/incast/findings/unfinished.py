@@ -50,7 +50,11 @@ def unfinished(source: Source) -> Iterator[Finding]:
     signs = [
         f"{spread(values)} {sign}"
         for place, sign in enumerate(SIGNS, 2)
-        if any((values := {scheme: found[scheme][place] for scheme in schemes}).values())
+        if any(
+            (
+                values := {each: found[each][place] for each in schemes if sign != SIGNS[0] or not _late(source, each)}
+            ).values()
+        )
     ]
     signs += _common(source)
     begin = "" if not signs else ". Of these, " if len(stops) > 1 else ": "
@@ -71,6 +75,11 @@ def _counts(source: Source, found: dict[str, tuple[int, int]], stops: dict[tuple
         flows = "" if sentences else " flows did not complete"
         sentences.append(f"{', '.join(names)}: {of}{flows} ({CAUSES.get(stop, stop)}{at})")
     return ". ".join(sentences)
+
+
+def _late(source: Source, scheme: str) -> bool:
+    """Whether flows have one ACK, at their end."""
+    return "phost" in source.manifests[scheme].get("controls", ())
 
 
 def _stop(source: Source, scheme: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 from incast.application import wrong
-from incast.memory.protocol import MOST_BYTES, PAGE, Bytes, Local, Share
+from incast.memory.protocol import LEAST_LOCAL, MOST_BYTES, PAGE, Bytes, Local, Share
 
 FACTORS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -16,14 +16,16 @@ NUMBER = r"([0-9]{1,19}(?:\.[0-9]{0,19})?|\.[0-9]{1,19})"
 
 def local(text: str) -> Local:
     """Local memory: a share such as `25%`, or a size such as `64MiB`."""
-    allowed = "a share of the footprint, above 0% and up to 100%, such as 25%; or a size, such as 64MiB"
+    allowed = (
+        "a share of the footprint, above 0% and up to 100%, such as 25%; or a size of 256KiB or more, such as 64MiB"
+    )
     if written := re.fullmatch(NUMBER + " ?%", text):
         share = Fraction(written[1])
         if not 0 < share <= 100:
             raise wrong.refused("--local", text, allowed)
         return Share(max(1, int(share * 10_000)))
     count = _bytes(text)
-    if count is None or count < PAGE:
+    if count is None or count < LEAST_LOCAL:
         raise wrong.refused("--local", text, allowed)
     return Bytes(count)
 

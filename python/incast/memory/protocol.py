@@ -22,6 +22,8 @@ ONLY = "INCAST_MEMORY_ONLY"
 VERSION = 1
 PAGE = 4096
 """Bytes of a page."""
+LEAST_LOCAL = 64 * PAGE
+"""Least local memory: `LEAST` in the library's pager.rs."""
 MILLION = 1_000_000
 MOST_BYTES = 2**63
 """The most bytes: more than there are addresses."""

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use incast_model::fabric::LinkId;
 use incast_model::rng::stream;
 use incast_model::routing::{FixedHops, NextHopOrder, Routes};
@@ -172,10 +174,34 @@ impl Failures {
                 if samples as usize > MAX_SETS {
                     return Err(FailuresError::TooMany { sets: samples as usize });
                 }
-                Ok((0..samples).map(|sample| draw(all.clone(), links as usize, seed, sample)).collect())
+                let links = links as usize;
+                if number_of_sets(all.len(), links) <= samples as usize {
+                    return Ok(sets_of(&all, links));
+                }
+                let mut seen = BTreeSet::new();
+                let drawn = (0..).map(|sample| draw(all.clone(), links, seed, sample));
+                Ok(drawn.filter(|set| seen.insert(set.clone())).take(samples as usize).collect())
             }
         }
     }
+}
+
+/// Binomial coefficient, at most the largest number.
+fn number_of_sets(all: usize, links: usize) -> usize {
+    let more = |sets: usize, taken| Some(sets.checked_mul(all - taken)? / (taken + 1));
+    (0..links.min(all - links)).try_fold(1, more).unwrap_or(usize::MAX)
+}
+
+/// All sets of so many links, in order.
+fn sets_of(all: &[LinkId], links: usize) -> Vec<Vec<LinkId>> {
+    if links == 0 {
+        return vec![Vec::new()];
+    }
+    let with_first = |(at, &first): (usize, &LinkId)| {
+        let others = sets_of(&all[at + 1..], links - 1).into_iter();
+        others.map(move |others| std::iter::once(first).chain(others).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    all.iter().enumerate().take(all.len() + 1 - links).flat_map(with_first).collect()
 }
 
 fn draw(mut all: Vec<LinkId>, links: usize, seed: u64, sample: u32) -> Vec<LinkId> {
@@ -327,5 +353,20 @@ impl<'s, 'f> Search<'s, 'f> {
             }
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_sets_are_listed_once_each() {
+        let all: Vec<LinkId> = (0..6).map(LinkId).collect();
+        for (links, sets) in [(1, 6), (3, 20), (5, 6), (6, 1)] {
+            assert_eq!((number_of_sets(6, links), sets_of(&all, links).len()), (sets, sets));
+        }
+        assert_eq!(sets_of(&all[..3], 2), [[0, 1], [0, 2], [1, 2]].map(|set| set.map(LinkId).to_vec()));
+        assert!(number_of_sets(100_000, 50_000) > 1 << 60, "no overflow");
     }
 }

@@ -99,7 +99,8 @@ fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8>
     let mut used = sent.clone();
     used.extend(params.rdma.ack_priority);
     used.insert(params.rdma.cnp_priority);
-    if scheme.transport.is_some() || !scheme.transport_by_label.is_empty() {
+    let mut transports = scheme.transport.iter().chain(scheme.transport_by_label.values());
+    if transports.any(|one| !one.keeps_priority()) {
         used.extend(&params.switch.lossless);
     }
     used

@@ -292,7 +292,7 @@ impl SlowdownTable {
             let [p50, p95, p99] = row.map_or(["-".into(), "-".into(), "-".into()], |row| {
                 [figure(row.p50), figure(row.p95), figure(row.p99)]
             });
-            write!(f, "  {p50:>7}{p95:>7}{p99:>7}")?;
+            write!(f, "  {p50:>7} {p95:>6} {p99:>6}")?;
         }
         Ok(())
     }

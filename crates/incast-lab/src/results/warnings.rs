@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use incast_model::echo::counted;
-use incast_model::units::Time;
+use incast_model::units::{Time, ceil3};
 use incast_sim::host::{MAX_REORDER, RdmaParams, Recovery};
 use incast_sim::outcome::FlowRecord;
 use incast_sim::transport::Transport;
@@ -91,11 +91,17 @@ fn out_of_order(setup: &Setup, nacks: u64) -> (&'static str, String) {
 
 fn late(setup: &Setup, timeouts: u64) -> (&'static str, String) {
     let rdma = &setup.params.rdma;
-    // Twice, as the longest delay is not known.
+    // Twice the time, or the longest base RTT, as the longest delay is not known.
+    let least = setup.fabric.longest_rtt(setup.params.packets.payload).0;
     let longer = |name: &str, time: Option<Time>| {
-        time.map_or_else(String::new, |time| format!("; write {}", setting(name, Time(time.0.saturating_mul(2)))))
+        let twice = |time: Time| Time(ceil3(time.max(least).0.saturating_mul(2)));
+        time.map_or_else(String::new, |time| format!("; write {}", setting(name, twice(time))))
     };
     let (field, advice) = match (setup.transports.first(), rdma.recovery) {
+        // Receivers ask again; `retry` repeats announcements.
+        (Some(Transport::Phost(phost)), _) => {
+            ("transport", format!("; write `phost.reissue_after = {}`", 2.0 * phost.reissue_after))
+        }
         (Some(one), _) => match one.timeout() {
             Some((field, time)) => ("transport", longer(&format!("{}.{field}", one.name()), Some(time))),
             None => ("transport", String::new()),
@@ -195,6 +201,6 @@ control = "dcqcn"
         assert!(resent("transport = \"tcp\"", 1).unwrap().ends_with("; write `tcp.dupacks = 12`"));
         assert_eq!(resent("control = \"hpcc\"", 0), None);
         assert_eq!(resent("transport = \"phost\"", 9), None);
-        assert!(resent("transport = \"phost\"", 10).is_some());
+        assert!(resent("transport = \"phost\"", 10).unwrap().ends_with("; write `phost.reissue_after = 18`"));
     }
 }

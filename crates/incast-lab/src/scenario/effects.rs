@@ -51,7 +51,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("switch.cell", If(|facts| facts.shares_buffers())),
     ("switch.reserve", If(|facts| facts.shares_buffers())),
     ("switch.lossless", If(|facts| facts.lossless_priorities())),
-    ("switch.pfc", If(|facts| facts.pfc())),
+    ("switch.pfc", If(|facts| facts.shares_buffers())),
     ("switch.pfc_mode", If(|facts| facts.pauses())),
     ("switch.resume_offset", If(|facts| facts.pauses())),
     ("switch.headroom", If(|facts| facts.headroom())),

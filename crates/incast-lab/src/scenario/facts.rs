@@ -155,11 +155,6 @@ impl<'a> Facts<'a> {
         if self.params().switch.lossless.is_empty() { self.shares_buffers() } else { self.pfc_is_on() }
     }
 
-    /// As [`Self::lossless_priorities`].
-    pub(super) fn pfc(&self) -> Verdict {
-        if self.params().switch.pfc { self.lossless() } else { self.shares_buffers() }
-    }
-
     pub(super) fn pauses(&self) -> Verdict {
         self.pfc_is_on()?;
         self.lossless()

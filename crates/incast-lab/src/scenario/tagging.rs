@@ -44,7 +44,8 @@ impl Scenario {
             tags.change(change.times(fabric, params.seed, number as u64), table(fabric, &rules));
             before = rules;
         }
-        Ok(Some((Arc::new(tags), warning.into_iter().chain(lossy).collect())))
+        let unused = beside_rules(&params.switch.tagging);
+        Ok(Some((Arc::new(tags), warning.into_iter().chain(lossy).chain(unused).collect())))
     }
 
     /// Rules and a file's traffic classes; `None` without tagging.
@@ -65,6 +66,20 @@ impl Scenario {
         };
         Ok(Some(made.map_err(|error| located(self, scheme, error))?))
     }
+}
+
+/// Parameters that rules of a file replace.
+fn beside_rules(tagging: &TaggingParams) -> Option<String> {
+    let usual = TaggingParams::default();
+    let given = [
+        ("paths", tagging.paths != usual.paths),
+        ("bounces", tagging.bounces != usual.bounces),
+        ("method", tagging.method != usual.method),
+    ];
+    let names: Vec<String> = given.iter().filter(|(_, given)| *given).map(|(name, _)| format!("`{name}`")).collect();
+    let what = "no effect: `rules` says which tags packets have";
+    tagging.rules.as_ref().filter(|_| !names.is_empty())?;
+    Some(format!("{} {} {what}", names.join(", "), if names.len() == 1 { "has" } else { "have" }))
 }
 
 pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
@@ -294,6 +309,9 @@ switch.tagging.enabled = true
             lines.filter(|one| one.contains("tagging")).collect::<Vec<_>>()
         };
         assert_eq!(warnings(&by_file), [""; 0]);
+        let [both] = &warnings(&by_file.replace("rules = ", "bounces = 0, paths = \"shortest\", rules = "))[..] else { panic!() };
+        let said = "`paths`, `bounces` have no effect: `rules` says which tags packets have";
+        assert!(both.contains(said), "{both}");
         let wrong = written.replace("\"new_tag\":2", "\"new_tag\":1");
         std::fs::write(folder.path().join("rules.json"), wrong).unwrap();
         let [warning] = &warnings(&by_file)[..] else { panic!() };

@@ -72,7 +72,12 @@ fn timeouts(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
     let of_transport = |transport: &Transport| {
         let (field, timeout) = transport.timeout()?;
         let field = format!("transport.{}.{field}", transport.name());
-        (timeout <= longest).then(|| too_short(&field, timeout, longest, times(TRANSPORT_TIMES, longest), SPURIOUS))
+        let what = match transport {
+            Transport::Phost(_) => "hosts repeat announcements that are not lost",
+            Transport::Fastpass(_) => "hosts repeat requests that are not lost",
+            _ => SPURIOUS,
+        };
+        (timeout <= longest).then(|| too_short(&field, timeout, longest, times(TRANSPORT_TIMES, longest), what))
     };
     setup.transports.iter().filter_map(of_transport).collect()
 }
@@ -210,6 +215,8 @@ mod tests {
         // 4 us and two times 120 ns for 1500 B; three times that.
         assert!(tcp("1us").unwrap().ends_with("write `rto_min = \"12.8us\"`"), "{:?}", tcp("1us"));
         assert_eq!(tcp("12800ns"), None);
+        let phost = of("transport.phost", "[scheme.A]\ntransport.phost.retry = \"1us\"\n").unwrap();
+        assert!(phost.contains(": hosts repeat announcements that are not lost; write "), "{phost}");
     }
 
     #[test]

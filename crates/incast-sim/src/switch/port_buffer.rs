@@ -21,6 +21,11 @@ impl Storage {
         }
     }
 
+    /// Of a host's queues, which share no buffer.
+    pub(crate) const fn has_limit(self) -> bool {
+        matches!(self, Self::Own(limit) | Self::Ranked(limit) if limit < u32::MAX)
+    }
+
     pub(crate) const fn without_limit(self) -> Self {
         match self {
             Self::Ranked(_) => Self::Ranked(u32::MAX),

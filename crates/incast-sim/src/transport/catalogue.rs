@@ -127,13 +127,11 @@ macro_rules! transports {
             pub fn ecn(&self) -> Option<$crate::switch::EcnParams> {
                 match self { $(Self::$variant(params) => params.ecn()),+ }
             }
-            pub(crate) const fn watches_queue(&self) -> bool {
-                match self { $(Self::$variant(_) => <$endpoint>::WATCHES_QUEUE),+ }
-            }
             pub(crate) const fn acknowledges(&self) -> bool {
                 match self { $(Self::$variant(_) => <$endpoint>::ACKNOWLEDGES),+ }
             }
-            pub(crate) const fn keeps_priority(&self) -> bool {
+            /// True if packets have the priorities of their flows.
+            pub const fn keeps_priority(&self) -> bool {
                 match self { $(Self::$variant(_) => <$endpoint>::KEEPS_PRIORITY),+ }
             }
         }
@@ -146,6 +144,9 @@ macro_rules! transports {
         impl AnyEndpoint {
             pub(crate) fn new(transport: &Transport, scope: Scope) -> Self {
                 match transport { $(Transport::$variant(params) => Self::$variant(<$endpoint>::new(params, scope))),+ }
+            }
+            pub(crate) fn watches_queue(&self) -> bool {
+                match self { $(Self::$variant(one) => one.watches_queue()),+ }
             }
             pub(crate) fn start(&mut self, stack: &mut impl Stack, own: $crate::kernel::SentId) {
                 match self { $(Self::$variant(one) => one.start(stack, own)),+ }

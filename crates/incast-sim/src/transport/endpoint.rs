@@ -7,14 +7,13 @@ pub(crate) struct Scope {
     pub(crate) sent: usize,
     pub(crate) received: usize,
     pub(crate) nics: usize,
+    /// The host's queues have no limit.
+    pub(crate) unlimited: bool,
 }
 
 /// A transport's senders and receivers at a host, which they use only through a [`Stack`].
 pub(crate) trait Endpoint {
     type Params;
-
-    /// If true, the host calls [`Self::left_host`].
-    const WATCHES_QUEUE: bool = false;
 
     /// All packets of a flow have its priority.
     const KEEPS_PRIORITY: bool = false;
@@ -23,6 +22,11 @@ pub(crate) trait Endpoint {
     const ACKNOWLEDGES: bool = true;
 
     fn new(params: &Self::Params, scope: Scope) -> Self;
+
+    /// If true, the host calls [`Self::left_host`].
+    fn watches_queue(&self) -> bool {
+        false
+    }
 
     fn start(&mut self, stack: &mut impl Stack, own: SentId);
 

@@ -4,6 +4,7 @@ use incast_model::flow::{Flow, FlowSet};
 use super::{AnyEndpoint, Incoming, Job, Outgoing, Scope, Stack, Transport};
 use crate::host::Carrier;
 use crate::kernel::{FlowId, IdVec, Kind, LocalPort, ReceivedId, SentId};
+use crate::switch::Storage;
 
 /// RDMA has queue pairs.
 const RDMA: u8 = u8::MAX;
@@ -54,14 +55,14 @@ impl FlowTransports {
 
     pub(crate) fn endpoints(
         &self,
-        nics: usize,
+        (nics, storage): (usize, Storage),
         sent: &IdVec<SentId, FlowId>,
         received: &IdVec<ReceivedId, FlowId>,
     ) -> Option<Endpoints> {
         if self.is_empty() {
             return None;
         }
-        let scope = Scope { sent: sent.len(), received: received.len(), nics };
+        let scope = Scope { sent: sent.len(), received: received.len(), nics, unlimited: !storage.has_limit() };
         let of_flow = |&flow: &FlowId| self.of_flow[flow];
         let (sent, received) = (sent.iter().map(of_flow).collect(), received.iter().map(of_flow).collect());
         Some(Endpoints::new(&self.transports, scope, sent, received))
@@ -96,10 +97,10 @@ impl FlowTransports {
 
 impl Endpoints {
     fn new(transports: &[Transport], scope: Scope, sent: IdVec<SentId, u8>, received: IdVec<ReceivedId, u8>) -> Self {
-        let slot = |transport: &Transport| Slot {
-            endpoint: Some(Box::new(AnyEndpoint::new(transport, scope))),
-            watches_queue: transport.watches_queue(),
-            acknowledges: transport.acknowledges(),
+        let slot = |transport: &Transport| {
+            let endpoint = AnyEndpoint::new(transport, scope);
+            let watches_queue = endpoint.watches_queue();
+            Slot { endpoint: Some(Box::new(endpoint)), watches_queue, acknowledges: transport.acknowledges() }
         };
         let place = |kind: fn(&Transport) -> bool| transports.iter().position(kind).map(|place| place as u8);
         let slots: Vec<Slot> = transports.iter().map(slot).collect();

@@ -13,7 +13,10 @@ Command = Annotated[str, Parameter(name="COMMAND", allow_leading_hyphen=True, sh
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 Local = Annotated[
     str,
-    Parameter(help="Local memory: a share of the largest footprint so far, such as 25%, or a size, such as 64MiB."),
+    Parameter(
+        help="Local memory: a share of the largest footprint so far, such as 25%, or a size of 256KiB or more, such "
+        "as 64MiB."
+    ),
 ]
 Policy = Annotated[
     Literal["fifo", "lru"],

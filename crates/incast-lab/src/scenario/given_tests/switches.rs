@@ -20,9 +20,8 @@ pub(super) const CASES: &[Case] = &[
         &[HPCC, "[switch]\ncell = \"208B\"\n"],
     ),
     ("switch.lossless", "switch.lossless", &[HPCC, LOSSY, "lossless = [2]\n"], &[HPCC, "[switch]\nlossless = [2]\n"]),
-    ("switch.pfc", "switch.pfc", &[HPCC, "[switch]\nlossless = []\npfc = true\n"], &[HPCC, LOSSY]),
-    ("switch.pfc", "switch.pfc", &[HPCC, "[switch]\nlossless = []\npfc = true\n"], &[HPCC, LOSSY, "lossless = []\n"]),
-    ("switch.lossless", "switch.lossless", &[HPCC, LOSSY, "lossless = [3]\n"], &[HPCC, LOSSY, "lossless = []\n"]),
+    ("switch.pfc", "switch.pfc", &[HPCC, DIRECT, LOSSY], &[HPCC, LOSSY, "lossless = []\n"]),
+    ("switch.lossless", "switch.lossless", &[HPCC, LOSSY, "lossless = [2]\n"], &[HPCC, LOSSY, "lossless = []\n"]),
     (
         "switch.pfc_mode",
         "switch.pfc_mode",

@@ -29,7 +29,11 @@ pub(super) struct Transports {
 impl Transports {
     pub(super) fn new(plan: Plan<'_>, host: HostId, nics: usize) -> Option<Box<Self>> {
         let (sent, received) = (&plan.layout.sent[host], &plan.layout.received[host]);
-        let endpoints = plan.network.hosts.transports.of_flows.endpoints(nics, sent, received)?;
+        let endpoints = plan.network.hosts.transports.of_flows.endpoints(
+            (nics, plan.network.config.queues.host_storage),
+            sent,
+            received,
+        )?;
         let mut transports = Self {
             endpoints,
             nics: vec![LocalPort(0); sent.len()].into(),

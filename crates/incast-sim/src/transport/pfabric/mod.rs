@@ -19,6 +19,8 @@ pub(crate) struct Pfabric {
     params: PfabricParams,
     senders: ByFlow<SentId, Sender>,
     receivers: IdVec<ReceivedId, Reassembly>,
+    /// Of the host: without a limit, flows can wait there longer than their timeout.
+    unlimited: bool,
 }
 
 impl Endpoint for Pfabric {
@@ -26,7 +28,11 @@ impl Endpoint for Pfabric {
 
     fn new(params: &PfabricParams, scope: Scope) -> Self {
         let receivers = vec![Reassembly::default(); scope.received].into();
-        Self { params: params.clone(), senders: ByFlow::new(scope.sent), receivers }
+        Self { params: params.clone(), senders: ByFlow::new(scope.sent), receivers, unlimited: scope.unlimited }
+    }
+
+    fn watches_queue(&self) -> bool {
+        self.unlimited
     }
 
     fn start(&mut self, stack: &mut impl Stack, own: SentId) {
@@ -41,8 +47,13 @@ impl Endpoint for Pfabric {
         }
     }
 
+    /// Resends nothing while packets of the flow are in a queue without a limit, as TCP does: there, copies would delay other
+    /// flows beyond their timeouts, without end.
     fn timer(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
+        if self.unlimited && sender.waits() {
+            return;
+        }
         let probe = sender.on_timeout();
         let (rto, left, una) = (sender.rto(), sender.left(), sender.una());
         stack.count_timeout(own);
@@ -55,6 +66,15 @@ impl Endpoint for Pfabric {
             self.pump(stack, own);
         }
         stack.set_timer(own, stack.now() + rto);
+    }
+
+    /// Restarts the timer if it expired meanwhile.
+    fn left_host(&mut self, stack: &mut impl Stack, own: SentId) {
+        let Some(sender) = self.senders.get_mut(own) else { return };
+        sender.leave();
+        if !sender.waits() && stack.timer(own) == u64::MAX {
+            stack.set_timer(own, stack.now() + sender.rto());
+        }
     }
 
     fn may_end(&self, own: SentId, _end: u64, mut acks: impl Iterator<Item = u64>) -> bool {

@@ -31,12 +31,15 @@ pub(crate) struct Tcp {
 impl Endpoint for Tcp {
     type Params = TcpParams;
 
-    const WATCHES_QUEUE: bool = true;
     const KEEPS_PRIORITY: bool = true;
 
     fn new(params: &TcpParams, scope: Scope) -> Self {
         let receivers = vec![Receiver::default(); scope.received].into();
         Self { params: params.clone(), senders: ByFlow::new(scope.sent), receivers }
+    }
+
+    fn watches_queue(&self) -> bool {
+        true
     }
 
     fn start(&mut self, stack: &mut impl Stack, own: SentId) {

@@ -62,6 +62,7 @@ pub(crate) struct Udp {
 #[derive(Debug, Clone, Copy)]
 struct Late {
     own: SentId,
+    sent: u64,
     /// Bytes by the last sample (`None` before the first), and time of their last change in ps.
     arrived: Option<u64>,
     changed: u64,
@@ -103,10 +104,11 @@ impl Endpoint for Udp {
     }
 
     fn stop(&mut self, stack: &mut impl Stack, own: SentId) {
-        if self.sources.get(own).is_some() {
+        if let Some(source) = self.sources.get(own) {
+            let sent = source.next.min(source.packets.size);
             self.sources.remove(own);
             if stack.samples() {
-                self.late.push(Late { own, arrived: None, changed: stack.now() });
+                self.late.push(Late { own, sent, arrived: None, changed: stack.now() });
             }
             stack.end(own);
         }
@@ -144,6 +146,8 @@ impl Endpoint for Udp {
     }
 
     fn late(&mut self, now: u64, arrived: &dyn Fn(SentId) -> u64) -> Vec<SentId> {
+        // The last sample has all bytes.
+        self.late.retain(|one| one.arrived.is_none_or(|arrived| arrived < one.sent));
         self.late.retain_mut(|one| {
             let arrived = Some(arrived(one.own));
             if std::mem::replace(&mut one.arrived, arrived) != arrived {

@@ -48,6 +48,17 @@ fn p3_an_incast_of_short_flows() {
     assert!(outcome.counts.drops > 0);
 }
 
+/// 60 packets of 1.2 us at 10 Gb/s wait longer than the timeout of 45 us.
+#[test]
+fn packets_that_wait_in_their_host_are_not_sent_again() {
+    let flows = (1..4).map(|dst| (0, dst, 20 * 1460, Time::ZERO));
+    let outcome = Bench::new(star(&[Cable::new(10, 1000); 4])).transport(named("pfabric", "paper")).flows(flows).run();
+    assert!(outcome.flows.iter().all(|flow| (flow.timeouts, flow.retransmitted) == (0, 0)), "{:?}", outcome.flows);
+    let last = (0..3).map(|flow| fct(&outcome, flow).0).max().unwrap();
+    // The last data packet leaves after 72 us, and arrives and is acknowledged after two links each.
+    assert!((72_000_000..79_000_000).contains(&last), "{last}");
+}
+
 #[test]
 fn p4_alone_at_line_rate() {
     let outcome =

@@ -53,3 +53,16 @@ fn samples_have_the_rate_of_the_flow() {
     let sending = outcome.rates.iter().filter(|sample| sample.rate > 0);
     assert!(sending.clone().count() > 5 && sending.clone().all(|sample| sample.rate == 1_000_000_000));
 }
+
+#[test]
+fn the_last_sample_of_a_flow_has_all_its_bytes() {
+    let long = [(0, 1, 14_600, Time::ZERO), (2, 3, 1_460_000, Time::ZERO)];
+    let transport = Transport::Udp(UdpParams { rate: Some(Rate::gbps(1)) });
+    let bench = Bench::new(racks(1)).transport(transport).flows(long);
+    let outcome = run(&bench.with(|params| params.measure.sample_every = Some(Time::us(10))));
+    let of_first: Vec<u64> =
+        outcome.rates.iter().filter(|sample| sample.flow == 0).map(|sample| sample.acked).collect();
+    // 10 packets of 12 us each.
+    assert!((12..=14).contains(&of_first.len()), "{of_first:?}");
+    assert_eq!(of_first.iter().filter(|&&acked| acked == 14_600).count(), 1, "{of_first:?}");
+}
