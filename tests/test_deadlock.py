@@ -188,8 +188,9 @@ def test_flows_with_a_path_of_their_own(command: Command, tmp_path: Path) -> Non
 def test_tcp_and_udp_use_the_priorities_of_their_flows(command: Command, tmp_path: Path) -> None:
     ring = "[fabric.jellyfish]\nswitches = 6\nports = 4\nnetwork_ports = 2\n[switch]\nlossless = [3, 4]\n"
     flows = '[[workload]]\npriority = 2\npermutation.size = "10kB"\n'
+    # pHost chooses a priority for each packet.
     for transport, code in (("udp", 0), ("tcp", 0), ("phost", 1)):
-        write(tmp_path, f'{ring}{flows}[scheme.A]\ntransport = "{transport}"\n', "ring.toml")
+        write(tmp_path, f'{ring}queues = "shared"\n{flows}[scheme.A]\ntransport = "{transport}"\n', "ring.toml")
         done = command("deadlock", "check", "ring.toml")
         lossy = done.stdout.startswith("priority 2 lossy, its packets never block others: no deadlock is possible")
         assert (done.returncode, lossy) == (code, not code), done.stdout

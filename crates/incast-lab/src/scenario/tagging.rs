@@ -309,7 +309,9 @@ switch.tagging.enabled = true
             lines.filter(|one| one.contains("tagging")).collect::<Vec<_>>()
         };
         assert_eq!(warnings(&by_file), [""; 0]);
-        let [both] = &warnings(&by_file.replace("rules = ", "bounces = 0, paths = \"shortest\", rules = "))[..] else { panic!() };
+        let [both] = &warnings(&by_file.replace("rules = ", "bounces = 0, paths = \"shortest\", rules = "))[..] else {
+            panic!()
+        };
         let said = "`paths`, `bounces` have no effect: `rules` says which tags packets have";
         assert!(both.contains(said), "{both}");
         let wrong = written.replace("\"new_tag\":2", "\"new_tag\":1");
