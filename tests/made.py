@@ -20,6 +20,7 @@ FLOW: Row = {
     "dependency": None,
     "start_ps": 0,
     "finish_ps": 1_000_000,
+    "delivered_ps": 1_000_000,
     "slowdown_hpcc": 1.0,
     "acked_bytes": 1000,
     "packets": 1,

@@ -501,6 +501,14 @@ def test_completion_of_few_flows_and_of_flows_that_wait() -> None:
     assert texts(completion, Made(BOTH, flows=rows)) == [
         "B completes the 2 flows first: in 2 us, against 3 us under A (+50 %)."
     ]
+    # UDP's flows end without an ACK.
+    schemes = {"A": manifest(controls=["tcp"]), "B": manifest(controls=["udp"])}
+    delivered = [{**row, "delivered_ps": 2 * US} for row in rows]
+    assert texts(completion, Made(schemes, flows=delivered)) == ["The 2 flows are delivered in 2 us."]
+    delivered[0]["delivered_ps"] = delivered[1]["delivered_ps"] = 5 * US // 2
+    assert texts(completion, Made(schemes, flows=delivered)) == [
+        "B delivers the 2 flows first: in 2 us, against 2.5 us under A (+25 %)."
+    ]
     many = [{"flow": flow, "dependency": flow or None, "finish_ps": 4 * US} for flow in range(30)]
     assert texts(completion, Made(flows=many)) == ["The 30 flows complete in 4 us."]
     assert texts(completion, Made(flows=[{**row, "dependency": None} for row in many])) == []

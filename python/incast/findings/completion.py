@@ -18,11 +18,16 @@ def completion(source: Source) -> Iterator[Finding]:
 
     For labels with flows that wait for each other, and for 2 to 19 flows in a comparison of schemes. All flows of the
     label must complete under every scheme; backlogged flows, which end at a fixed time, are not included. Labels with
-    iterations have the finding `iterations` instead. Schemes with equal flows count as one.
+    iterations have the finding `iterations` instead. Schemes with equal flows count as one. If some
+    schemes have UDP, whose flows end without an ACK, and others do not, times are those of the last delivery.
     """
+    udp = {scheme: "udp" in source.manifests[scheme].get("controls", ()) for scheme in source.schemes}
+    ends, verb, do = ("finish_ps", "complete", "complete")
+    if len({*udp.values()}) > 1:
+        ends, verb, do = ("delivered_ps", "deliver", "are delivered")
     rows = source.rows(
-        """
-        select label, scheme, count(*), (max(finish_ps) - min(start_ps))::bigint,
+        f"""
+        select label, scheme, count(*), (max({ends}) - min(start_ps))::bigint,
             count(*) filter (status <> 'completed'), min(min(flow)) over (partition by label)
         from flows where not backlogged group by label, scheme order by 6, label
         """
@@ -30,7 +35,7 @@ def completion(source: Source) -> Iterator[Finding]:
     by_label: dict[str, dict[str, int]] = {}
     counts: dict[str, int] = {}
     for label, scheme, flows, took, left, _ in rows:
-        if not left:
+        if not left and took is not None:
             by_label.setdefault(label, {})[scheme] = took
             counts[label] = flows
     several, waiting, collectives = len(source.labels) > 1, in_order(source), with_iterations(source)
@@ -43,12 +48,12 @@ def completion(source: Source) -> Iterator[Finding]:
         what = count(counts[label], "flow") + (f" of label {label}" if several else "")
         took = time(found.lowest)
         if found.others:
-            verb = "completes" if len(found.lead) == 1 else "complete"
-            text = f"{joined(found.lead)} {verb} the {what} first: in {took}, against {found.against(time)}."
+            does = f"{verb}s" if len(found.lead) == 1 else verb
+            text = f"{joined(found.lead)} {does} the {what} first: in {took}, against {found.against(time)}."
         elif len({times[scheme] for scheme in found.lead}) == 1:
-            text = f"The {what} complete in {took}."
+            text = f"The {what} {do} in {took}."
         else:
-            text = f"Schemes differ by less than {LEAD * 100:g} % in the time in which the {what} complete ({took})."
+            text = f"Schemes differ by less than {LEAD * 100:g} % in the time in which the {what} {do} ({took})."
         yield Finding("completion", COMPARISON + 1, text, tuple(times))
 
 
