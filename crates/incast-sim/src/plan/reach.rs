@@ -88,7 +88,8 @@ impl Reach<'_> {
             }
             // The input port selects the next tag.
             if !seen.insert((node, priority, self.network.switches.tagging.as_ref().map(|_| input))) {
-                again = again.or(Some(Obstacle::Loop(node)));
+                // The last one: ways that join come before a loop ends.
+                again = Some(Obstacle::Loop(node));
                 continue;
             }
             if links >= self.network.config.switch.ttl {
