@@ -61,7 +61,7 @@ def _raise(number: int, _: FrameType | None) -> NoReturn:
 
 @contextmanager
 def keeping(told: Callable[..., codes.UnfinishedError]) -> Iterator[None]:
-    """Say what the command has written if a signal ends the block; `told` makes the exception from its arguments."""
+    """If a signal ends the block, raise `told(signal)`: its text says what the command has written."""
     try:
         yield
     except codes.UnfinishedError:

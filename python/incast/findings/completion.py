@@ -18,8 +18,8 @@ def completion(source: Source) -> Iterator[Finding]:
 
     For labels with flows that wait for each other, and for 2 to 19 flows in a comparison of schemes. All flows of the
     label must complete under every scheme; backlogged flows, which end at a fixed time, are not included. Labels with
-    iterations have the finding `iterations` instead. Schemes with equal flows count as one. If some
-    schemes have UDP, whose flows end without an ACK, and others do not, times are those of the last delivery.
+    iterations have the finding `iterations` instead. Schemes with equal flows count as one. UDP has no
+    last ACK: if only some of the schemes have UDP, all are compared by their last delivery.
     """
     udp = {scheme: "udp" in source.manifests[scheme].get("controls", ()) for scheme in source.schemes}
     ends, verb, do = ("finish_ps", "complete", "complete")

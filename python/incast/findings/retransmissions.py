@@ -41,7 +41,7 @@ _SPURIOUS = {
     "order": "hosts took late or reordered packets for lost. Selective repeat, or a larger tolerance of reordering, "
     "avoids this",
 }
-"""What happened, by cause of retransmissions without loss."""
+"""Explanations of retransmissions without loss, by cause."""
 
 
 @dataclass(frozen=True)

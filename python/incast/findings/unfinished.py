@@ -39,7 +39,12 @@ def unfinished(source: Source) -> Iterator[Finding]:
         from flows where not backlogged and status <> 'cancelled' group by scheme
         """
     )
-    found = {row[0]: row[1:] for row in source.by_scheme(rows)}
+    # pHost has one ACK, at the end of a flow: without it, nothing is said about progress.
+    late = {scheme for scheme, each in source.manifests.items() if "phost" in each.get("controls", ())}
+    found = {
+        scheme: (left, flows, 0 if scheme in late else silent, *more)
+        for scheme, left, flows, silent, *more in source.by_scheme(rows)
+    }
     schemes = tuple(scheme for scheme, row in found.items() if row[0])
     if not schemes:
         return
@@ -50,11 +55,7 @@ def unfinished(source: Source) -> Iterator[Finding]:
     signs = [
         f"{spread(values)} {sign}"
         for place, sign in enumerate(SIGNS, 2)
-        if any(
-            (
-                values := {each: found[each][place] for each in schemes if sign != SIGNS[0] or not _late(source, each)}
-            ).values()
-        )
+        if any((values := {scheme: found[scheme][place] for scheme in schemes}).values())
     ]
     signs += _common(source)
     begin = "" if not signs else ". Of these, " if len(stops) > 1 else ": "
@@ -75,11 +76,6 @@ def _counts(source: Source, found: dict[str, tuple[int, int]], stops: dict[tuple
         flows = "" if sentences else " flows did not complete"
         sentences.append(f"{', '.join(names)}: {of}{flows} ({CAUSES.get(stop, stop)}{at})")
     return ". ".join(sentences)
-
-
-def _late(source: Source, scheme: str) -> bool:
-    """Whether flows have one ACK, at their end."""
-    return "phost" in source.manifests[scheme].get("controls", ())
 
 
 def _stop(source: Source, scheme: str) -> tuple[str, str]:

@@ -220,7 +220,7 @@ mod tests {
             )
         };
         assert_eq!(lossy("buffer = \"4kB\"\nreserve = \"0B\""), Some(said("all are")));
-        // Reserves of 33 ports beside 4 kB.
+        // The 33 ports have reserves of 135,168 B; 4 kB are left.
         let text = lossy("buffer = \"139168B\"").unwrap();
         assert!(text.contains("those that have to wait are dropped"), "{text}");
     }

@@ -21,7 +21,7 @@ impl Storage {
         }
     }
 
-    /// Of a host's queues, which share no buffer.
+    /// False also for a shared buffer, which hosts do not have.
     pub(crate) const fn has_limit(self) -> bool {
         matches!(self, Self::Own(limit) | Self::Ranked(limit) if limit < u32::MAX)
     }

@@ -167,15 +167,15 @@ fn a_run_ends_when_failures_keep_all_that_is_left_apart() {
 
 #[test]
 fn a_run_ends_when_routes_lead_no_packet_to_its_destination() {
-    let route = |at: &str, via: &str, from: Option<Time>| RouteParams {
+    let route = |at: &str, via: &str, from: Time| RouteParams {
         at: at.into(),
         to: "h2".into(),
         via: vec![via.into()],
-        from: from.unwrap_or_default(),
+        from,
         ..RouteParams::default()
     };
     let bench = flow(100_000).with(|params| {
-        params.network.route = vec![route("s0", "s2", None), route("s2", "s0", Some(Time::us(1)))];
+        params.network.route = vec![route("s0", "s2", Time::ZERO), route("s2", "s0", Time::us(1))];
     });
     let node = |name: &str| NodeId(bench.fabric().nodes().iter().position(|node| node.name == name).unwrap() as u32);
     let outcome = bench.run();

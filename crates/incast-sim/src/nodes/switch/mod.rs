@@ -32,8 +32,8 @@ use port::{Pauses, Port};
 use settings::Settings;
 use telemetry::Telemetry;
 
-/// Ports of a fabric whose state does not stay in the second cache from one window to the next. Our choice, between the 960 of the
-/// tree of 320 hosts, where prefetching gains nothing, and the 6,144 of a fat tree of 1,024 (benches/RESULTS.md).
+/// Least number of ports of a fabric for which windows begin with prefetches. Our choice: with 960 ports (320 hosts) these gain
+/// nothing, with 6,144 (1,024 hosts) they do (benches/RESULTS.md).
 const MANY_PORTS: usize = 1 << 12;
 
 #[derive(Debug)]

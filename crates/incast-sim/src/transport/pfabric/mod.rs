@@ -19,7 +19,7 @@ pub(crate) struct Pfabric {
     params: PfabricParams,
     senders: ByFlow<SentId, Sender>,
     receivers: IdVec<ReceivedId, Reassembly>,
-    /// Of the host: without a limit, flows can wait there longer than their timeout.
+    /// True if the host's queue has no limit: flows can wait there longer than their timeout.
     unlimited: bool,
 }
 
