@@ -361,8 +361,24 @@ def test_list_says_how_variants_differ(command: Command) -> None:
 def test_results_summary(command: Command, results: Path) -> None:
     done = command("results", results)
     assert done.returncode == 0, done.stderr
-    for part in ("DCQCN", "HPCC", "p99", "flows.parquet"):
+    for part in (
+        "DCQCN",
+        "HPCC",
+        "p99",
+        "/ ideal time of HPCC's formula; ",
+        "flows.parquet",
+    ):
         assert part in done.stdout
+
+
+def test_results_of_rdma_and_tcp_have_exact_ideal_times(command: Command, tmp_path: Path) -> None:
+    scenario = tmp_path / "two.toml"
+    scenario.write_text(
+        "[fabric.star]\nhosts = 2\n[[workload]]\nlist = [{ src = 0, dst = 1, size = '9kB' }]\n"
+        "[scheme.HPCC]\ncontrol = 'hpcc'\n[scheme.TCP]\ntransport = 'tcp'\n"
+    )
+    done = command("run", scenario, "-o", tmp_path / "two")
+    assert "slowdown = completion time / exact ideal time of the flow alone; " in done.stdout
 
 
 def test_results_table(command: Command, results: Path) -> None:

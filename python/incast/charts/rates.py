@@ -53,8 +53,8 @@ def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> C
     chart = Chart(
         name="rates",
         title="Throughput of flows over time",
-        about="Payload acknowledged per time, while the flow is active. The table `rates` also has the rate and the "
-        "window that the congestion control allows.",
+        about="Payload acknowledged per time (of UDP and pHost: payload that arrived), while the flow is active. The "
+        "table `rates` also has the rate and the window that the congestion control allows.",
         fields=(
             Field("scheme", "scheme"),
             Field("flow", "number of the flow"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import textwrap
+from contextlib import closing
 from typing import Any
 
 from incast import declared, few
 from incast._database import NameNotUtf8Error
 from incast._echo import shell
+from incast.charts.source import Source
 from incast.cli import codes
 from incast.cli.live import simulated
 from incast.findings import findings
@@ -17,9 +19,7 @@ from incast.results import Results
 
 BINS = 10
 """Bins of the table in the terminal."""
-SLOWDOWN = (
-    "slowdown = completion time / ideal completion time; rows hold about equally many flows, each size in one row"
-)
+ROWS = "rows hold about equally many flows, each size in one row"
 WIDTH = 100
 """Characters of a line of a finding."""
 
@@ -29,7 +29,8 @@ def show(results: Results) -> None:
     if len(results.slowdown(bins=1)):
         codes.say(results.slowdown_text(bins=BINS))
         of_few = few.note(row["flows"] for row in results.slowdown(bins=BINS).dicts())
-        print(f"{SLOWDOWN}\n{of_few}\n" if of_few else f"{SLOWDOWN}\n")
+        print(f"slowdown = completion time / {_ideal(results)}; {ROWS}")
+        print(f"{of_few}\n" if of_few else "")
     if "iterations" in results.tables:
         from incast import alone, iterations
 
@@ -60,6 +61,16 @@ def show(results: Results) -> None:
     literal, folder = json.dumps(str(flows), ensure_ascii=False), json.dumps(str(results.path), ensure_ascii=False)
     codes.say(f"  polars.read_parquet({literal})    pandas.read_parquet({literal})")
     codes.say(f"  incast.open({folder}).flows    incast results {shell(results.path)} --table flows")
+
+
+def _ideal(results: Results) -> str:
+    """The ideal time of the table's slowdowns."""
+    try:
+        with closing(Source([results])) as source:
+            ((exact,),) = source.rows("select bool_and(ideal_hpcc_ps = ideal_exact_ps) from flows")
+    except NameNotUtf8Error:
+        return "ideal time"
+    return "exact ideal time of the flow alone" if exact else "ideal time of HPCC's formula"
 
 
 def print_findings(results: Results) -> None:

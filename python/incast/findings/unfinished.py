@@ -39,12 +39,7 @@ def unfinished(source: Source) -> Iterator[Finding]:
         from flows where not backlogged and status <> 'cancelled' group by scheme
         """
     )
-    # pHost has one ACK, at the end of a flow: without it, nothing is said about progress.
-    late = {scheme for scheme, each in source.manifests.items() if "phost" in each.get("controls", ())}
-    found = {
-        scheme: (left, flows, 0 if scheme in late else silent, *more)
-        for scheme, left, flows, silent, *more in source.by_scheme(rows)
-    }
+    found = {scheme: (left, flows, *signs) for scheme, left, flows, *signs in source.by_scheme(rows)}
     schemes = tuple(scheme for scheme, row in found.items() if row[0])
     if not schemes:
         return

@@ -42,8 +42,8 @@ impl Nodes {
             self.books.recorder.sample_queue(time, port.number, port.queued, port.sent());
         }
         let mut active: Vec<RateSample> = self.partitions.hosts().flat_map(|host| host.samples(time)).collect();
-        if self.network.hosts.transports.of_flows.leaves_unacknowledged() {
-            self.sample_unacknowledged(&mut active);
+        if self.network.hosts.transports.of_flows.receivers_count() {
+            self.sample_arrived(&mut active);
         }
         active.sort_by_key(|sample| sample.flow);
         self.books.recorder.rates.extend(active);
@@ -52,7 +52,7 @@ impl Nodes {
     }
 
     /// Adds bytes counted by receivers, and flows with idle senders and data in flight.
-    fn sample_unacknowledged(&mut self, active: &mut Vec<RateSample>) {
+    fn sample_arrived(&mut self, active: &mut Vec<RateSample>) {
         let plan = Plan { layout: &self.layout, network: &self.network };
         for sample in active.iter_mut() {
             sample.acked += arrived_bytes(&self.partitions, plan, FlowId(sample.flow));

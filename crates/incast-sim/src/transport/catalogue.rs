@@ -130,6 +130,9 @@ macro_rules! transports {
             pub(crate) const fn acknowledges(&self) -> bool {
                 match self { $(Self::$variant(_) => <$endpoint>::ACKNOWLEDGES),+ }
             }
+            pub(crate) const fn reports_arrivals(&self) -> bool {
+                match self { $(Self::$variant(_) => <$endpoint>::REPORTS_ARRIVALS),+ }
+            }
             /// True if packets have the priorities of their flows.
             pub const fn keeps_priority(&self) -> bool {
                 match self { $(Self::$variant(_) => <$endpoint>::KEEPS_PRIORITY),+ }

@@ -21,6 +21,9 @@ pub(crate) trait Endpoint {
     /// Flows end by ACKs, not perhaps as they start.
     const ACKNOWLEDGES: bool = true;
 
+    /// Senders learn of bytes that arrived before a flow ends; otherwise receivers call [`Stack::count_arrived`].
+    const REPORTS_ARRIVALS: bool = true;
+
     fn new(params: &Self::Params, scope: Scope) -> Self;
 
     /// If true, the host calls [`Self::left_host`].

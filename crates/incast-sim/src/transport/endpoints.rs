@@ -76,8 +76,9 @@ impl FlowTransports {
         self.transports.iter().any(|one| matches!(one, Transport::Ideal(_)))
     }
 
-    pub(crate) fn leaves_unacknowledged(&self) -> bool {
-        self.transports.iter().any(|one| !one.acknowledges())
+    /// True if samples need the bytes that receivers counted.
+    pub(crate) fn receivers_count(&self) -> bool {
+        self.transports.iter().any(|one| !one.reports_arrivals())
     }
 
     pub(crate) fn acknowledges(&self, flow: FlowId) -> bool {

@@ -118,7 +118,7 @@ pub(crate) trait Stack {
     fn count_discarded(&mut self, own: ReceivedId);
     fn deliver(&mut self, own: ReceivedId);
     fn is_delivered(&self, own: ReceivedId) -> bool;
-    /// Bytes never acknowledged; returns their total.
+    /// Bytes that no ACK reports to the sender; returns their total.
     fn count_arrived(&mut self, own: ReceivedId, bytes: u64) -> u64;
     fn samples(&self) -> bool;
 

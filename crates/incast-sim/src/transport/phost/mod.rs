@@ -31,6 +31,8 @@ pub(crate) struct Phost {
 impl Endpoint for Phost {
     type Params = PhostParams;
 
+    const REPORTS_ARRIVALS: bool = false;
+
     fn new(params: &PhostParams, scope: Scope) -> Self {
         Self {
             params: params.clone(),
@@ -214,6 +216,7 @@ impl Phost {
             self.pacers[packet.nic].update(inbound, self.params.order);
         }
         stack.count_duplicate(own, new.into());
+        stack.count_arrived(own, if new { packet.payload } else { 0 });
         if whole {
             self.inbound.remove(own);
             stack.deliver(own);
@@ -226,6 +229,6 @@ impl Phost {
         let Some(source) = self.sources.get_mut(own) else { return };
         self.holders[stack.nic_of(own)].take_out(source);
         self.sources.remove(own);
-        stack.finish(own);
+        stack.end(own);
     }
 }

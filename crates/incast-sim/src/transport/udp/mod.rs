@@ -76,6 +76,7 @@ impl Endpoint for Udp {
 
     const KEEPS_PRIORITY: bool = true;
     const ACKNOWLEDGES: bool = false;
+    const REPORTS_ARRIVALS: bool = false;
 
     fn new(params: &UdpParams, scope: Scope) -> Self {
         Self { params: params.clone(), sources: ByFlow::new(scope.sent), late: Vec::new() }

@@ -77,3 +77,15 @@ fn h5_orders() {
     within("H5", "first come, first served: the long flow, us", 90.0 + 2.0, long, 0.05);
     within("H5", "the short one", 120.0 - 10.0 + 2.0, short, 0.1);
 }
+
+/// Eight packets of 1.2 us each at 10 Gb/s; one ACK ends the flow.
+#[test]
+fn samples_count_bytes_that_arrived() {
+    let bench = Bench::new(star(&[Cable::new(10, 200); 2])).transport(named("phost", "disaggregation"));
+    let bench = bench.flow(0, 1, 8 * 1460, Time::ZERO);
+    let outcome = bench.with(|params| params.measure.sample_every = Some(Time(1_200_000))).run();
+    let counted: Vec<u64> = outcome.rates.iter().map(|sample| sample.acked / 1460).collect();
+    // The first arrives between the third and the fourth sample.
+    assert_eq!(counted, [0, 0, 0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!((outcome.flows[0].acked, outcome.flows[0].finish.is_some()), (8 * 1460, true));
+}
