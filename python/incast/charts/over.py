@@ -12,7 +12,6 @@ from incast._library import importable
 from incast._quantity import Kind, parsed
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
-from incast.charts.fabric import longest_of
 from incast.charts.source import Source
 from incast.results import ALL
 from incast.sweep.text import label, of_unfinished
@@ -23,7 +22,7 @@ FIGURES = {
     "slowdown_p99": "99th percentile of the slowdown of all flows",
     "slowdown_mean": "mean slowdown of all flows",
     "completed_share": "share of started flows that completed, without backlogged flows",
-    "paused_share": "mean share of time that ports with traffic were paused",
+    "paused_share": "mean share of time that ports with traffic were paused (time: the longest run of a scheme there)",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
     "peak_queue_bytes": "longest egress queue",
@@ -69,7 +68,7 @@ def over(
 
 
 class Overview:
-    """Rows of scenarios, until all are there: shares of time need the longest run."""
+    """Rows of scenarios, until all are there."""
 
     def __init__(self, columns: Sequence[str], label: str | None = None) -> None:
         """Take the varied columns, and the label of the flows."""
@@ -77,31 +76,15 @@ class Overview:
         self._label = None if label == ALL else label
         self._rows: list[tuple[Any, ...]] = []
         self._unfinished: list[int] = []
-        self._span_ps = 0
-        self._cut_ps: list[int | None] = []
 
     def add(self, values: Sequence[Any], source: Source) -> None:
         """Add the rows of one scenario."""
         self._rows += rows_of(values, source, self._label)
         self._unfinished += source.unfinished.values()
-        self._span_ps = max(self._span_ps, source.span_ps)
-        self._cut_ps += [source.cut_ps.get(scheme) for scheme in source.schemes]
 
     def chart(self, palette: Sequence[str]) -> Chart:
-        """The chart of all scenarios.
-
-        One interval divides all paused times: with one for each run, a run with a single slow flow would have a smaller
-        share than another with the same pauses. Only runs that ended in a deadlock have their own.
-        """
-        place = len(self._columns) + 1 + list(FIGURES).index("paused_share")
-        rows = [
-            (*row[:place], _ratio(row[place], self._span_ps if cut is None else cut), *row[place + 1 :])
-            for row, cut in zip(self._rows, self._cut_ps, strict=True)
-        ]
-        longest = longest_of(self._span_ps, len(rows))
-        if any(cut not in (None, self._span_ps) for cut in self._cut_ps):
-            longest += "; runs that ended in a deadlock: of their own length"
-        return of_rows(self._columns, rows, palette, self._unfinished, longest=longest, label=self._label)
+        """The chart of all scenarios."""
+        return of_rows(self._columns, self._rows, palette, self._unfinished, label=self._label)
 
 
 def _ratio(part: float | None, whole: int) -> float | None:
@@ -114,13 +97,10 @@ def of_rows(
     palette: Sequence[str],
     unfinished: Sequence[int],
     *,
-    longest: str = "",
     label: str | None = None,
 ) -> Chart:
-    """The chart of given rows, each with its number of unfinished flows; `longest` is what shares of time are of."""
-    about = {**FIGURES, "paused_share": f"{FIGURES['paused_share']}{f' (of {longest})' if longest else ''}"}
-    if label:
-        about |= {name: _of_label(about[name], label) for name in OF_LABEL}
+    """The chart of given rows, each with its number of unfinished flows."""
+    about = FIGURES | ({name: _of_label(FIGURES[name], label) for name in OF_LABEL} if label else {})
     return Chart(
         name="over",
         title="Overview of the sweep",
@@ -156,7 +136,11 @@ def _left_out(columns: Sequence[str], rows: Sequence[tuple[Any, ...]], unfinishe
 
 
 def rows_of(values: Sequence[Any], source: Source, label: str | None = None) -> Iterator[tuple[Any, ...]]:
-    """The rows of one scenario, or of its flows with a label, with the mean time paused in place of its share."""
+    """The rows of one scenario, or of its flows with a label.
+
+    Shares of time are of the longest run of the scenario's schemes: equal pauses then have equal shares, whatever other
+    scenarios there are. Only runs that ended in a deadlock have their own interval.
+    """
     slowdowns = source.overall if label is None else source.slowdowns(label)
     flows = dict(
         source.rows(
@@ -186,11 +170,12 @@ def rows_of(values: Sequence[Any], source: Source, label: str | None = None) -> 
             "group by scheme"
         )
         jobs = {scheme: figures for scheme, *figures in source.rows(query, {"label": label})}
+    cut, span = source.cut_ps, source.span_ps
     for scheme, manifest in source.manifests.items():
         slow = slowdowns.get(scheme, {})
         marks, drops, queue, paused = ports.get(scheme, (None, None, None, None))
-        yield (*values, scheme, *(slow.get(name) for name in ("p50", "p95", "p99", "mean")), flows.get(scheme), paused,
-               marks, drops, queue, *jobs.get(scheme, (None, None)),
+        yield (*values, scheme, *(slow.get(name) for name in ("p50", "p95", "p99", "mean")), flows.get(scheme),
+               _ratio(paused, cut.get(scheme, span)), marks, drops, queue, *jobs.get(scheme, (None, None)),
                None if label else int(manifest["end_ps"]))  # fmt: skip
 
 

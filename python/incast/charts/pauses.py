@@ -34,24 +34,28 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
         "first from closed group by queue order by paused_ps desc, queue limit ?) order by first, queue"
     )
     longest = [queue for (queue,) in source.rows(by_time, [ports])]
-    counts = source.rows("select scheme, count(*) from closed where list_contains(?, queue) group by scheme", [longest])
-    most = max((count for _, count in counts), default=0)
-    step = 1 if most <= bars else max(1, max(ends.values()) // STEPS)
+    drawn = source.rows(
+        "select scheme, count(*), max(end_ps) from closed where list_contains(?, queue) group by scheme", [longest]
+    )
+    crowded = [scheme for scheme, count, _ in source.by_scheme(drawn) if count > bars]
+    step = max(1, max((int(end) for *_, end in drawn), default=0) // STEPS)
     rows = source.rows(
         "select scheme, port, any_value(link), priority, min(start_ps), max(end_ps), sum(end_ps - start_ps)::bigint, "
         "count(*) from closed where list_contains($ports, queue) "
-        "group by scheme, port, priority, case when $step = 1 then start_ps else start_ps // $step end "
+        "group by scheme, port, priority, case when list_contains($crowded, scheme) then start_ps // $step "
+        "else start_ps end "
         "order by list_position($ports, any_value(queue)), scheme, min(start_ps)",
-        {"ports": longest, "step": step},
+        {"ports": longest, "crowded": crowded, "step": step},
     )
     paused = source.rows("select count(distinct queue), count(*) filter (open) from closed")[0]
     left_out = []
     if paused[0] > ports:
         left_out.append(f"{ports} of {paused[0]} paused queues: those paused longest.")
-    if step > 1:
+    if crowded:
+        of = "" if len(crowded) == len(drawn) else f" of {', '.join(crowded)}"
         left_out.append(
-            f"Pauses that begin within the same {look.time(step)} are merged into one bar; a paler bar was paused for "
-            "less of its time."
+            f"Pauses{of} that begin within the same {look.time(step)} are merged into one bar; a paler bar was paused "
+            "for less of its time."
         )
     if paused[1]:
         still = "1 pause" if paused[1] == 1 else f"{paused[1]:,} pauses"

@@ -80,15 +80,16 @@ fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     let step = params.ecn.kmin == params.ecn.kmax;
     let exact = |rate: Rate| params.ecn.by_rate.iter().any(|one| one.rate == rate);
     let packet = params.packets.largest(&setup.carriers);
-    let advice = if worst.useful() < SMALL * packet {
+    // Written thresholds apply to all ports of the rate, or of all rates.
+    let same = |one: &&Marking| if exact(worst.rate) { one.rate == worst.rate } else { !exact(one.rate) };
+    let smallest = all.iter().filter(same).map(Marking::useful).min()?;
+    let advice = if smallest < SMALL * packet {
         format!("thresholds below would be a packet or less: enlarge `{}`", limit(&params.switch.queues))
     } else if exact(worst.rate) {
-        let same = all.iter().filter(|one| one.rate == worst.rate).map(Marking::useful).min()?;
-        format!("for {:#} in ecn.by_rate, write {}", worst.rate, thresholds(same, step))
+        format!("for {:#} in ecn.by_rate, write {}", worst.rate, thresholds(smallest, step))
     } else {
         let of_port = |one: &Marking| scaled(one.useful(), params.ecn.per_rate, one.rate);
-        let least = all.iter().filter(|one| !exact(one.rate)).map(of_port).min()?;
-        format!("write {}", thresholds(least, step))
+        format!("write {}", thresholds(all.iter().filter(same).map(of_port).min()?, step))
     };
     let name = &fabric.node(worst.switch).name;
     let what = match worst.xoff {
@@ -275,6 +276,16 @@ mod tests {
         let fields = advised.replace("` and `", "\n").replace('`', "\n");
         assert_eq!(of("ecn.kmin", &format!("[ecn]\n{fields}")), None);
         assert!(kmin("39MB").unwrap().contains("it never marks"));
+    }
+
+    /// PFC pauses a single sender at a spine of 500 kB, less headroom, before a useful threshold.
+    #[test]
+    fn no_threshold_is_advised_that_is_too_small_for_other_switches() {
+        let fabric = "[fabric.leaf_spine]\nleaves = 4\nspines = 2\nhosts_per_leaf = 8\nuplink_rate = \"400Gbps\"\n";
+        let text = format!("{fabric}{}[scheme.A]\ncontrol = \"dcqcn\"\n", &STAR[STAR.find("[[").unwrap()..]);
+        let said = |buffer: &str| found(&format!("{text}[switch]\nbuffer = \"{buffer}\"\n")).join("\n");
+        assert!(said("500kB").contains("or less: enlarge `switch.buffer`"), "{}", said("500kB"));
+        assert!(said("1MB").contains("write `kmin = "), "{}", said("1MB"));
     }
 
     #[test]

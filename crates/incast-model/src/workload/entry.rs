@@ -29,6 +29,11 @@ pub(super) trait Pattern {
     fn offer(&self, _entry: &Entry<'_>) -> Result<Option<Offer>, EntryError> {
         Ok(None)
     }
+
+    /// If true, flows can have other labels than the entry's.
+    fn has_labels(&self) -> bool {
+        false
+    }
 }
 
 pub(super) struct Entry<'a> {

@@ -184,7 +184,7 @@ fn number_ports(set: &mut FlowSet) {
     }
 }
 
-/// Warns about an end of the simulation before the flows' ends, mean sizes far from the load's assumption, collectives on the network
+/// Warns about entries without a flow, an end of the simulation before the flows' ends, mean sizes far from the load's assumption, collectives on the network
 /// within a server, and content of ns-3 files that is not read. For loads see [`overload`](super::overload).
 pub fn warnings(
     specs: &[WorkloadSpec],
@@ -194,6 +194,7 @@ pub fn warnings(
     horizon: Option<Time>,
 ) -> Vec<WorkloadWarning> {
     let mut warnings = within_servers(specs, fabric, flows);
+    warnings.extend(without_flows(specs, flows));
     let mut entries: HashMap<&str, usize> = HashMap::new();
     specs.iter().filter_map(WorkloadSpec::name).for_each(|name| *entries.entry(name).or_default() += 1);
     let alone = |spec: &WorkloadSpec| spec.name().is_some_and(|name| entries[name] == 1);
@@ -202,6 +203,18 @@ pub fn warnings(
     warnings.extend(too_early(fabric, flows, horizon));
     warnings.extend(unread(specs, base_dir));
     warnings
+}
+
+fn without_flows(specs: &[WorkloadSpec], flows: &FlowSet) -> Vec<WorkloadWarning> {
+    let of_entry = |(index, spec): (usize, &WorkloadSpec)| {
+        let name = spec.name().filter(|name| !flows.labels.iter().any(|label| label == name))?;
+        let (pattern, _) = spec.pattern("").ok().filter(|(_, pattern)| !pattern.has_labels())?;
+        let hint =
+            if duration(spec, pattern).is_some() { ": a longer duration or a higher load makes some" } else { "" };
+        let message = format!("no flow has the label `{name}`{hint}");
+        Some(WorkloadWarning { field: format!("workload[{index}].{pattern}"), message })
+    };
+    specs.iter().enumerate().filter_map(of_entry).collect()
 }
 
 fn unread(specs: &[WorkloadSpec], base_dir: &Path) -> Vec<WorkloadWarning> {
@@ -267,9 +280,12 @@ fn off_the_mean(spec: &WorkloadSpec, index: usize, base_dir: &Path, flows: &Flow
 
 /// Duration for a third of the tolerated deviation, which shrinks with the square root of the number of flows.
 fn longer(spec: &WorkloadSpec, pattern: &str, deviation: f64) -> Option<Time> {
-    let duration: Time = serde_json::to_value(spec).ok()?[pattern]["duration"].as_str()?.parse().ok()?;
     let times = 3.0 * deviation / TOLERATED;
-    Some(Time(ceil3((duration.0 as f64 * times * times) as u64)))
+    Some(Time(ceil3((duration(spec, pattern)?.0 as f64 * times * times) as u64)))
+}
+
+fn duration(spec: &WorkloadSpec, pattern: &str) -> Option<Time> {
+    serde_json::to_value(spec).ok()?[pattern]["duration"].as_str()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -518,6 +534,27 @@ mod tests {
         assert_eq!(ring.to_string(), format!("workload[0].ring_all_reduce: 88 % of ring hops {rest}"));
         assert_eq!(all_to_all.to_string(), format!("workload[1].all_to_all: 23 % of messages {rest}"));
         assert_eq!(found(Some(NvLink::default())), []);
+    }
+
+    #[test]
+    fn entries_without_a_flow_are_flagged() {
+        let fabric = star(16, Rate::gbps(100));
+        let rare = pattern("poisson", r#"{"load": 0.00001, "sizes": "fb_hadoop", "duration": "1us"}"#);
+        let early = WorkloadSpec {
+            label: Some("none".into()),
+            end: Some(Time::us(2)),
+            ..pattern("list", r#"[{"src": 0, "dst": 1, "size": 1, "start": "2us"}]"#)
+        };
+        let specs = [rare, early, bursts()];
+        let flows = all(&specs, &fabric, 1).unwrap();
+        let found = warnings(&specs, &fabric, Path::new("."), &flows, None);
+        assert_eq!(
+            found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                "workload[0].poisson: no flow has the label `poisson`: a longer duration or a higher load makes some",
+                "workload[1].list: no flow has the label `none`"
+            ]
+        );
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub struct Ns3 {
 }
 
 impl Pattern for Ns3 {
+    fn has_labels(&self) -> bool {
+        true
+    }
+
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let file = entry.base_dir.join(&self.flows);
         let rounding = if self.ns3_starts { StartRounding::Ns3 } else { StartRounding::Exact };

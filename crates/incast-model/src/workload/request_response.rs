@@ -88,6 +88,10 @@ struct Loops<'a> {
 }
 
 impl Pattern for RequestResponse {
+    fn has_labels(&self) -> bool {
+        true
+    }
+
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let clients = Ranks::place(self.clients.as_ref(), "clients", 1, entry)?;
         let servers = Ranks::place(self.servers.as_ref(), "servers", 1, entry)?;

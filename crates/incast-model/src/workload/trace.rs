@@ -29,6 +29,10 @@ pub struct Trace {
 }
 
 impl Pattern for Trace {
+    fn has_labels(&self) -> bool {
+        true
+    }
+
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let table = table_file::read(entry.field("file"), entry.base_dir.join(&self.file))?;
         parse(&table.text, &table.file, entry, out).map_err(|error| table.located(error))

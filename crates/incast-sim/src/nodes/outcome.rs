@@ -1,5 +1,7 @@
 //! End of a run: records of all nodes.
 
+use std::collections::HashSet;
+
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
@@ -9,7 +11,7 @@ use super::lane::Lane;
 use super::packet::Packet;
 use super::partition::Node;
 use crate::deadlock::deadlock;
-use crate::kernel::Kind;
+use crate::kernel::{FlowId, Kind};
 use crate::measure::{QueueHistogram, Waits};
 use crate::outcome::{Counts, FlowRecord, IsolationRecord, Ledger, Outcome, PortRecord, Stop, Threads};
 use crate::progress::Halt;
@@ -26,11 +28,11 @@ impl Nodes {
             self.partitions.switches().all(|switch| switch.balances()),
             "a counter has other bytes than its packets"
         );
-        let flows = self.flow_records();
+        let (flows, late) = self.flow_records();
         let waits = self.close_waits();
         self.books.recorder.finish(now);
         let (pairs, hypervisors) = self.pair_records();
-        let (stop, cut_off, ports) = (self.explain(halt, &flows), self.cut_off(), self.port_records());
+        let (stop, cut_off, ports) = (self.explain(halt, &flows, late), self.cut_off(), self.port_records());
         let (ledger, isolations) = (self.close_ledger(), self.isolation_records());
         self.note_peak();
         let recorder = self.books.recorder;
@@ -69,8 +71,9 @@ impl Nodes {
         }
     }
 
-    fn explain(&self, halt: Halt, flows: &[FlowRecord]) -> Stop {
-        let unfinished = (self.books.gates.flows - self.partitions.progress().done) as u32;
+    /// `late`: flows that ended at their sender, with packets in flight.
+    fn explain(&self, halt: Halt, flows: &[FlowRecord], late: u32) -> Stop {
+        let unfinished = (self.books.gates.flows - self.partitions.progress().done) as u32 + late;
         match halt {
             Halt::Finished => Stop::Finished,
             Halt::Budget => Stop::Budget { unfinished },
@@ -85,23 +88,45 @@ impl Nodes {
         }
     }
 
-    fn flow_records(&self) -> Vec<FlowRecord> {
+    /// With the number of flows that ended at their sender, with packets in flight.
+    fn flow_records(&self) -> (Vec<FlowRecord>, u32) {
         let mut records = self.network.records.clone();
         for flow in self.network.flow_ids() {
             records[flow].cancelled = self.books.gates.is_cancelled(flow);
         }
         self.partitions.hosts().for_each(|host| host.flows.record(&mut records));
         self.partitions.hosts().for_each(|host| host.record_received(&self.layout, &mut records));
-        let transports = &self.network.hosts.transports.of_flows;
+        let (transports, mut late) = (&self.network.hosts.transports.of_flows, 0);
+        let in_flight = if transports.receivers_count() { self.flows_in_flight() } else { HashSet::new() };
         for flow in self.network.flow_ids().filter(|&flow| !transports.acknowledges(flow)) {
             // A flow with an `end` has ended at that time.
             if self.network.flow(flow).until.is_none() {
                 let record = &mut records[flow];
-                record.partial = record.finish.is_some() && record.delivered.is_none();
+                let is_late = in_flight.contains(&flow);
+                if record.finish.is_some() && record.delivered.is_none() {
+                    record.partial = !is_late;
+                    late += u32::from(is_late);
+                }
                 record.finish = record.delivered;
             }
         }
-        records.into_iter().collect()
+        (records.into_iter().collect(), late)
+    }
+
+    /// With data in queues, limiters or on wires.
+    fn flows_in_flight(&self) -> HashSet<FlowId> {
+        let held_back = self.partitions.hosts().flat_map(|host| host.limited_packets());
+        let data = self.packets().chain(held_back).filter(|packet| packet.kind == Kind::Segment);
+        data.map(|packet| packet.flow).collect()
+    }
+
+    /// In queues and on wires.
+    fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let wires = self.partitions.iter().flat_map(|partition| &partition.out.wires);
+        let on_wires = wires.flat_map(|wire| wire.packets()).map(|(_, packet)| packet);
+        let queued = self.partitions.switches().flat_map(|switch| switch.packets());
+        let at_hosts = self.partitions.hosts().flat_map(|host| host.packets());
+        on_wires.filter(|packet| packet.kind != Kind::Lost).chain(queued).chain(at_hosts)
     }
 
     /// With open waits and pauses; empty if not measured.
@@ -125,13 +150,7 @@ impl Nodes {
     fn close_ledger(&self) -> Ledger {
         let mut ledger = Ledger::default();
         self.partitions.iter().for_each(|partition| ledger.add(&partition.out.ledger));
-        let wires = self.partitions.iter().flat_map(|partition| &partition.out.wires);
-        let on_wires = wires.flat_map(|wire| wire.packets()).map(|(_, packet)| packet);
-        let queued = self.partitions.switches().flat_map(|switch| switch.packets());
-        let at_hosts = self.partitions.hosts().flat_map(|host| host.packets());
-        for Packet { prio, size, .. } in
-            on_wires.filter(|packet| packet.kind != Kind::Lost).chain(queued).chain(at_hosts)
-        {
+        for Packet { prio, size, .. } in self.packets() {
             ledger.in_flight[usize::from(*prio)] += u64::from(*size);
         }
         ledger

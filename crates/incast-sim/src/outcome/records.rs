@@ -36,7 +36,7 @@ pub struct FlowRecord {
     pub ideal_exact: Time,
     /// Links on the path.
     pub hops: u8,
-    /// If true, all bytes were sent by UDP, and some were lost.
+    /// If true, UDP sent all bytes, some were lost, and none is in flight.
     pub partial: bool,
     /// If true, its round, or one that it waits for, was over ([`incast_model::flow::FlowSet::rounds`]).
     pub cancelled: bool,
@@ -65,7 +65,7 @@ named! {
     pub enum FlowStatus {
         Completed: "completed", "the last byte was acknowledged, with UDP has arrived";
         Incomplete: "incomplete", "started; the run stopped first";
-        Partial: "partial", "sent by UDP; some bytes were lost";
+        Partial: "partial", "sent by UDP; some bytes were lost, and none was in flight at the stop";
         NotStarted: "not-started", "the run stopped before its start";
         Cancelled: "cancelled", "not started, as the `end` of its workload entry had passed";
     }

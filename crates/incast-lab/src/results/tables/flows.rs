@@ -133,7 +133,9 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
             row.slowdown(row.result().ideal_hpcc)
         }),
         maybe_ratio("slowdown_exact", "`fct_ps` / `ideal_exact_ps`", |row| row.slowdown(row.result().ideal_exact)),
-        bytes("acked_bytes", "payload acknowledged, selectively too; of UDP and pHost, payload that arrived", |row| row.result().acked),
+        bytes("acked_bytes", "payload acknowledged, selectively too; of UDP and pHost, payload that arrived", |row| {
+            row.result().acked
+        }),
         count("packets", "data packets sent, with retransmissions", |row| row.result().packets),
         count("retransmitted", "data packets retransmitted", |row| row.result().retransmitted),
         count(
@@ -270,6 +272,10 @@ pub(super) static RATES: Table<RateSample> = Table {
         maybe_bytes("window_bytes", "window allowed by the control; missing without one", |row| {
             Some(row.window).filter(|&window| window != u64::MAX)
         }),
-        bytes("acked_bytes", "payload acknowledged so far, selectively too; of UDP and pHost, payload that arrived", |row| row.acked),
+        bytes(
+            "acked_bytes",
+            "payload acknowledged so far, selectively too; of UDP and pHost, payload that arrived",
+            |row| row.acked,
+        ),
     ],
 };

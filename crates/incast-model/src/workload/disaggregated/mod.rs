@@ -197,6 +197,10 @@ impl Source<'_> {
 }
 
 impl Pattern for Disaggregated {
+    fn has_labels(&self) -> bool {
+        true
+    }
+
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), EntryError> {
         let blades = self.blades();
         let systems = self.systems(entry, &blades)?;

@@ -49,6 +49,11 @@ impl Host {
         Lane { queue: nic.stored.queues[priority], ingress }
     }
 
+    /// Packets that wait in rate limiters, before the host's queues.
+    pub(in crate::nodes) fn limited_packets(&self) -> impl Iterator<Item = &Packet> {
+        self.hypervisor.iter().flat_map(|hypervisor| hypervisor.limited())
+    }
+
     pub(in crate::nodes) fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.nics.iter().flat_map(|nic| nic.stored.places(&self.slab)).map(|place| self.slab.get(place))
     }

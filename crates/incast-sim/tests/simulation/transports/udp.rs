@@ -6,7 +6,7 @@ use incast_sim::switch::QueueParams;
 use incast_sim::transport::{Transport, UdpParams};
 
 use super::{named, racks};
-use crate::common::{Bench, digest};
+use crate::common::{Bench, Cable, digest, star};
 
 fn run(bench: &Bench) -> Outcome {
     let outcome = bench.run();
@@ -43,6 +43,20 @@ fn a_flow_that_loses_bytes_has_no_completion_time() {
     assert!((2..=3).contains(&lost.count()));
     assert_eq!(outcome.stop, Stop::Finished);
     assert_eq!(outcome.ledger.in_flight, [0; 8], "the run goes on until no packet is left");
+}
+
+/// Two flows of 10 packets, 1.2 us each at 10 Gb/s, that their source sends at 40 Gb/s.
+#[test]
+fn a_flow_with_packets_in_flight_at_the_horizon_is_incomplete() {
+    let transport = Transport::Udp(UdpParams { rate: Some(Rate::gbps(40)) });
+    let bench = Bench::new(star(&[Cable::new(10, 200); 3])).transport(transport);
+    let bench = bench.flows((0..2).map(|src| (src, 2, 14_600, Time::ZERO)));
+    let until = |horizon: Time| bench.clone().with(|params| params.horizon = Some(horizon)).run();
+    // All packets are in queues by 3 us; the receiver has two by 6 us.
+    let cut = until(Time::us(6));
+    assert_eq!(cut.stop, Stop::Horizon { unfinished: 2 });
+    assert!(cut.flows.iter().all(|flow| flow.status() == FlowStatus::Incomplete), "{:?}", cut.flows);
+    assert_eq!(until(Time::us(100)).stop, Stop::Finished);
 }
 
 #[test]

@@ -40,6 +40,11 @@ struct Inward {
 }
 
 impl HostHypervisor {
+    /// Packets that wait in rate limiters.
+    pub(super) fn limited(&self) -> impl Iterator<Item = &Packet> {
+        self.sends.iter().flat_map(|pair| &pair.queue).map(|(packet, _)| packet)
+    }
+
     /// `None` without hypervisors.
     pub(super) fn new(plan: Plan<'_>, host: u32) -> Option<Box<Self>> {
         let all = plan.network.hosts.hypervisors.as_ref()?;
