@@ -96,7 +96,8 @@ fn of_scheme(fabric: &Fabric, setup: &Setup) -> SchemeThresholds {
     }
 }
 
-fn is_physical(fabric: &Fabric, switch: NodeId) -> bool {
+/// False inside servers, and for switches of VMs, whose queues have a limit and no PFC.
+pub(crate) fn is_physical(fabric: &Fabric, switch: NodeId) -> bool {
     !fabric.servers().contains(&switch) && !fabric.is_inside(switch)
 }
 

@@ -16,6 +16,7 @@ use crate::scenario::{Prepared, PreparedScheme, marking, without_effect};
 use crate::warning::{Warning, joined, setting};
 
 mod buffers;
+mod feedback;
 mod increases;
 mod lasting;
 #[cfg(test)]
@@ -161,6 +162,7 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
     let chosen = chosen.iter().any(|keys| prepared.given.written(keys).is_some());
     found.extend(thresholds::found(fabric, setup, chosen));
     found.extend(buffers::found(prepared, setup));
+    found.extend(feedback::found(fabric, setup));
     found.extend(times::found(fabric, setup));
     found.extend(windows::found(fabric, setup));
     found

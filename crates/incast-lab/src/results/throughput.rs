@@ -151,7 +151,7 @@ fn under_way(flow: &Flow, record: &FlowRecord, from: u64, to: u64) -> bool {
 }
 
 struct Kind {
-    /// Wire bytes per payload byte, in full packets.
+    /// Wire bytes per payload byte: of the flow's packets, of full ones if it has no size.
     wire: f64,
     /// In bit/s on the wire.
     most: f64,
@@ -173,7 +173,12 @@ impl Kind {
                 (packets.mss, packets.segment_header, rate)
             }
         };
-        let wire = (payload.0 + header.0 + packets.gap.0) as f64 / payload.0 as f64;
+        let (bytes, count) = if flow.until.is_some() || flow.size.0 == 0 {
+            (payload.0, 1)
+        } else {
+            (flow.size.0, flow.size.0.div_ceil(payload.0))
+        };
+        let wire = 1.0 + (count * (header.0 + packets.gap.0)) as f64 / bytes as f64;
         Self { wire, most: most.map_or(f64::INFINITY, |rate| rate.0 as f64) }
     }
 }
@@ -302,7 +307,8 @@ hypervisor = "reservation"
     fn what_is_possible_and_what_is_guaranteed() {
         for row in rows_of(0) {
             let [most, sure] = [row.optimum, row.guaranteed].map(|bytes| mbps(&row, bytes));
-            let short = 250_000.0 * 1538.0 / 1460.0 * 8.0 / 20e-3 * 1e-6;
+            // 172 packets with 40 B of headers and 38 B of gap each.
+            let short = (250_000.0 + 172.0 * 78.0) * 8.0 / 20e-3 * 1e-6;
             let among_two = row.from == 40_000_000_000;
             let expected = match (row.src.0, among_two) {
                 (0, false) => (1000.0, 400.0),
@@ -314,6 +320,15 @@ hypervisor = "reservation"
             };
             assert!((most - expected.0).abs() < 0.1 && (sure - expected.1).abs() < 0.1, "{row:?}: {most}, {sure}");
         }
+    }
+
+    #[test]
+    fn small_packets_have_their_own_headers() {
+        let small = SCENARIO.replace("size = \"250kB\", start = \"50ms\"", "size = \"100B\", start = \"50ms\"");
+        let rows = rows_in(&small, 0);
+        let found: Vec<(u64, u64)> =
+            rows.iter().filter(|row| row.src == HostId(1)).map(|row| (row.payload, row.wire)).collect();
+        assert_eq!(found, [(100, 178)]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::sources::{self, Setting};
 use crate::scenario::{Prepared, PreparedScheme};
+use crate::thresholds::is_physical;
 
 /// Buffers and thresholds of schemes with equal ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -95,7 +96,9 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme) -> BufferShow {
     let (switch, ecn) = (&setup.params.switch, &setup.params.ecn);
     let paused = switch.paused_priorities();
     let mut switches: Vec<SwitchShow> = Vec::new();
-    for one in fabric.switches().filter_map(|node| of_switch(fabric, setup, node)) {
+    for one in
+        fabric.switches().filter(|&node| is_physical(fabric, node)).filter_map(|node| of_switch(fabric, setup, node))
+    {
         let same = |other: &&mut SwitchShow| {
             SwitchShow { name: String::new(), switches: 1, ..(**other).clone() }
                 == SwitchShow { name: String::new(), ..one.clone() }

@@ -7,6 +7,7 @@ use incast_sim::switch::{PfcMode, QueueParams, SwitchParams};
 use incast_sim::{BufferPlan, Carrier, Setup};
 
 use super::{kmin, scaled};
+use crate::thresholds::is_physical;
 use crate::warning::{Warning, setting};
 
 /// `chosen`: the scenario has its own lossless priorities.
@@ -22,7 +23,7 @@ fn ports(fabric: &Fabric, setup: &Setup) -> Vec<(NodeId, PortId, BufferPlan)> {
         let plan = BufferPlan::new(fabric, &setup.params, largest, switch).ok()?;
         Some(fabric.ports_of(switch).map(move |port| (switch, port, plan)))
     };
-    fabric.switches().filter(|&switch| !fabric.is_inside(switch)).filter_map(of_switch).flatten().collect()
+    fabric.switches().filter(|&switch| is_physical(fabric, switch)).filter_map(of_switch).flatten().collect()
 }
 
 /// Priorities of flows that `counts`, as bits.

@@ -2,14 +2,15 @@
 //! and main, commit 9f4be2a).
 //!
 //! base RTT = 2 · sum of the path's one-way delays + sum of one full payload's times on its links, without headers and the
-//! ACK's own time. Of several shortest paths (fewest links) the one with the longest base RTT counts.
+//! ACK's own time. Of several shortest paths (fewest links) the one with the longest base RTT counts, and for the largest
+//! bandwidth-delay product all of them.
 //!
 //! DEVIATION: ns-3 takes the first shortest path that its search finds ([`BaseRtts::of_first_paths`]) and cuts every link's
 //! payload time to whole nanoseconds; here it is exact. Both agree for 1000 bytes at 10, 25, 40, 50, 100, 200, 400 and
 //! 800 Gb/s if parallel paths have equal links.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
 use super::graph::{Fabric, HostId, NodeId, NodeKind, PortId};
 use crate::units::{Bytes, Rate, Time};
@@ -40,12 +41,14 @@ struct Leg {
 
 impl Leg {
     const NONE: Self = Self { delay: Time::ZERO, payload_time: Time::ZERO, slowest: Rate::MAX };
+    /// No path: without a bandwidth-delay product.
+    const BLOCKED: Self = Self { slowest: Rate(0), ..Self::NONE };
 
     fn over(fabric: &Fabric, port: PortId, payload: Bytes, path: Path) -> Self {
         let rate = fabric.rate(port);
         let payload_time = match path {
             Path::First => Time::ns((u128::from(payload.0) * 8_000_000_000 / u128::from(rate.0)) as u64),
-            Path::Longest => rate.time_for(payload.0),
+            Path::Longest | Path::AtLeast(_) => rate.time_for(payload.0),
         };
         Self { delay: fabric.delay(port), payload_time, slowest: rate }
     }
@@ -78,6 +81,8 @@ pub struct BaseRtts {
     /// `trunks[from * anchors + to]` is an index of `legs`: few differ.
     trunks: Vec<u32>,
     legs: Vec<Leg>,
+    /// A pair has shortest paths with different legs.
+    differ: bool,
 }
 
 impl BaseRtts {
@@ -110,7 +115,7 @@ impl BaseRtts {
             walk.paths(from);
             trunks.extend(anchors.iter().map(|&to| walk.leg(to)));
         }
-        Self { anchors: anchors.len(), spokes, trunks, legs: walk.legs }
+        Self { anchors: anchors.len(), spokes, trunks, legs: walk.legs, differ: walk.differ }
     }
 
     /// Properties of two different hosts.
@@ -157,7 +162,18 @@ impl BaseRtts {
 impl Fabric {
     /// Largest base RTT and bandwidth-delay product with packets of `payload` bytes, maybe of different pairs.
     pub fn longest_rtt(&self, payload: Bytes) -> (Time, Bytes) {
-        self.derived.or_find((payload, Path::Longest), || BaseRtts::new(self, payload).max())
+        self.derived.or_find((payload, Path::Longest), || {
+            let all = BaseRtts::new(self, payload);
+            let (rtt, mut bdp) = all.max();
+            if all.differ {
+                // With bottleneck r, a path's product is at most that of the longest path over links of r or faster.
+                let rates: BTreeSet<Rate> =
+                    (0..self.ports().len() as u32).map(|port| self.rate(PortId(port))).collect();
+                let products = rates.into_iter().map(|rate| BaseRtts::of(self, payload, Path::AtLeast(rate)).max().1);
+                bdp = products.fold(bdp, Bytes::max);
+            }
+            (rtt, bdp)
+        })
     }
 
     /// As [`Fabric::longest_rtt`], see [`BaseRtts::of_first_paths`].
@@ -193,6 +209,8 @@ enum Path {
     First,
     /// With the longest base RTT, then the fastest bottleneck.
     Longest,
+    /// As `Longest`, of those between switches over links of this rate or faster.
+    AtLeast(Rate),
 }
 
 /// Walks over the fabric without hosts of one link, first from one node, then from the next. Numbers stand for legs.
@@ -204,10 +222,16 @@ struct Walk {
     /// By leg, then kind of link behind it; `UNKNOWN` before its first use.
     longer: Vec<u32>,
     reached: Vec<u32>,
-    /// Links to each node; only if paths differ.
+    /// Links to each node.
     steps: Vec<u32>,
     queue: Vec<NodeId>,
     compares: bool,
+    /// See [`BaseRtts`].
+    differ: bool,
+    /// By kind of link: paths may have it.
+    passes: Vec<bool>,
+    /// Leg to a node that is not reached.
+    nowhere: u32,
     /// By node: its first end; then the number of ends.
     first: Vec<u32>,
     /// In the order of the walk.
@@ -224,7 +248,7 @@ struct End {
     forwards: bool,
 }
 
-/// Nodes that are not reached have no leg, as the node itself.
+/// Leg of the node itself.
 const NOWHERE: u32 = 0;
 const UNKNOWN: u32 = u32::MAX;
 
@@ -254,11 +278,18 @@ impl Walk {
             }
             first.push(ends.len() as u32);
         }
+        let (least, legs) = match path {
+            Path::AtLeast(rate) => (rate, vec![Leg::NONE, Leg::BLOCKED]),
+            _ => (Rate(0), vec![Leg::NONE]),
+        };
         Self {
-            longer: vec![UNKNOWN; links.len()],
-            compares: path == Path::Longest && links.len() > 1,
+            longer: vec![UNKNOWN; links.len() * legs.len()],
+            compares: path != Path::First && links.len() > 1,
+            differ: false,
+            passes: links.iter().map(|link| link.slowest >= least).collect(),
+            nowhere: legs.len() as u32 - 1,
             links,
-            legs: vec![Leg::NONE],
+            legs,
             numbers: HashMap::from([(Leg::NONE, NOWHERE)]),
             reached: vec![UNKNOWN; fabric.nodes().len()],
             steps: vec![0; fabric.nodes().len()],
@@ -271,6 +302,7 @@ impl Walk {
     /// Finds the leg to each node; hosts do not forward.
     fn paths(&mut self, from: NodeId) {
         self.reached.fill(UNKNOWN);
+        self.steps.fill(UNKNOWN);
         self.reached[from.index()] = NOWHERE;
         self.steps[from.index()] = 0;
         self.queue.clear();
@@ -282,18 +314,30 @@ impl Walk {
             let (so_far, steps) = (self.reached[node.index()], self.steps[node.index()] + 1);
             for at in self.first[node.index()]..self.first[node.index() + 1] {
                 let End { neighbour, kind, forwards } = self.ends[at as usize];
-                let known = self.reached[neighbour.index()];
-                if known == UNKNOWN {
-                    self.reached[neighbour.index()] = self.then(so_far, kind as usize);
+                if self.steps[neighbour.index()] == UNKNOWN {
                     self.steps[neighbour.index()] = steps;
                     if forwards {
                         self.queue.push(neighbour);
                     }
-                } else if self.compares && self.steps[neighbour.index()] == steps {
-                    let leg = self.then(so_far, kind as usize);
-                    if leg != known && self.rank(leg) > self.rank(known) {
-                        self.reached[neighbour.index()] = leg;
-                    }
+                }
+                if so_far != UNKNOWN && self.steps[neighbour.index()] == steps && self.passes[kind as usize] {
+                    self.reach(neighbour, so_far, kind as usize);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn reach(&mut self, node: NodeId, so_far: u32, kind: usize) {
+        let known = self.reached[node.index()];
+        if known == UNKNOWN {
+            self.reached[node.index()] = self.then(so_far, kind);
+        } else if self.compares {
+            let leg = self.then(so_far, kind);
+            if leg != known {
+                self.differ = true;
+                if self.rank(leg) > self.rank(known) {
+                    self.reached[node.index()] = leg;
                 }
             }
         }
@@ -302,7 +346,7 @@ impl Walk {
     /// Leg to a node that is no host of one link.
     fn leg(&self, to: NodeId) -> u32 {
         match self.reached[to.index()] {
-            UNKNOWN => NOWHERE,
+            UNKNOWN => self.nowhere,
             leg => leg,
         }
     }
@@ -344,7 +388,7 @@ mod tests {
         let hosts = || (0..fabric.hosts().len() as u32).map(HostId);
         let pairs = || hosts().flat_map(|a| hosts().map(move |b| (a, b))).filter(|(a, b)| a != b);
         assert_eq!(pairs().map(|(a, b)| rtts.pair(a, b).base_rtt).max(), Some(rtt));
-        assert_eq!(pairs().map(|(a, b)| rtts.pair(a, b).bdp()).max(), Some(bdp));
+        assert!(pairs().map(|(a, b)| rtts.pair(a, b).bdp()).max() <= Some(bdp));
         for (a, b) in pairs().step_by(97) {
             assert_eq!(rtts.pair(a, b), pair_base_rtt(fabric, a, b, PAYLOAD));
         }
@@ -394,6 +438,35 @@ mod tests {
             let first = 2 * (2 + 2 * delays[1]) * 1000 + 320;
             assert_eq!(fabric.longest_rtt_of_first_paths(PAYLOAD).0, Time::ns(first));
         }
+    }
+
+    /// Two hosts on a path for each entry: Gb/s of all its links, us of all its four links.
+    fn parallel(paths: &[(u64, u64)]) -> Fabric {
+        let mut builder = FabricBuilder::new();
+        let ends = ["h0", "h1"].map(|name| {
+            let host = builder.host(name);
+            let leaf = builder.switch(format!("leaf-{name}"), 1);
+            builder.link(host, leaf, Rate::gbps(100), Time::us(1));
+            leaf
+        });
+        for &(rate, delay) in paths {
+            let spine = builder.switch(format!("spine-{rate}-{delay}"), 2);
+            for leaf in ends {
+                builder.link(spine, leaf, Rate::gbps(rate), Time::us(delay));
+            }
+        }
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn the_largest_product_is_of_any_shortest_path() {
+        // 2 * 4 us, 2 * 80 ns and 2 * 320 ns at 25 Gb/s; 2 * 20 ns at 400 Gb/s: 27.5 and 102.5 kB.
+        assert_eq!(most(&parallel(&[(25, 1), (400, 1)])), (8800, 102_500));
+        // 8 us, 160 ns, 1.6 us at 10 Gb/s; 2 * 4 us more, 400 ns at 40 Gb/s; at 100 Gb/s as first: between these, 40 Gb/s.
+        let (slow, middle, fast) = ((10, 3), (40, 2), (100, 0));
+        assert_eq!(most(&parallel(&[slow, middle, fast])), (17_760, 62_800));
+        assert_eq!(most(&parallel(&[fast, middle, slow])), (17_760, 62_800));
+        assert_eq!(most(&parallel(&[slow, (100, 1)])).1, 104_000);
     }
 
     #[test]

@@ -355,13 +355,15 @@ impl Out {
     pub(super) fn drop(&mut self, network: &Network, packet: &Packet, dropped: Dropped) {
         let Dropped { reason, ingress, egress, now, event } = dropped;
         let prio = packet.prio & 7;
-        let lossless = network.config.queues.lossless & 1 << prio != 0;
         // Counted at the port of the dead link, or else at the ingress port; at a host, where it was to leave.
         let by_link = reason == DropReason::LinkDown;
         let at = if by_link { egress.or(ingress) } else { ingress.or(egress) }.expect("a packet is dropped at a port");
+        let node = network.fabric.port(at).node;
+        // Servers of VMs have queues with a limit, without PFC.
+        let lossless = network.config.queues.lossless & 1 << prio != 0 && !network.ports[at].at_server;
         let record = DropRecord {
             time: Time(now),
-            node: network.fabric.port(at).node,
+            node,
             reason,
             ingress,
             egress,

@@ -140,7 +140,9 @@ pub(super) static THROUGHPUT: Table<throughput::Row> = Table {
         dst_name(),
         u32("flows", "flows in progress", |row| row.flows),
         bytes("payload_bytes", "payload acknowledged in the interval; for UDP, received", |row| row.payload),
-        bytes("wire_bytes", "the same with headers and gaps of full packets", |row| row.wire),
+        bytes("wire_bytes", "the same with headers and gaps; of flows without a size, those of full packets", |row| {
+            row.wire
+        }),
         bytes(
             "guaranteed_bytes",
             "wire bytes that its VMs' hoses guarantee at least: its max-min share among all pairs, given their demands",

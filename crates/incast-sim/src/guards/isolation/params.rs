@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::super::GuardParams;
 
 /// Congestion isolation (IEEE 802.1Qcz): a switch isolates the later packets of flows that congest an egress port in a
-/// separate queue, and notifies the upstream switch, which does the same. Thresholds are for ports of 100 Gb/s and
-/// scale with the port's rate.
+/// separate queue, and notifies the upstream switch, which does the same.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IsolationParams {
@@ -29,14 +28,15 @@ pub struct IsolationParams {
     #[schemars(transform = least(1).or_none())]
     pub table: Option<u32>,
     /// Length of the port's isolated queue above which isolated packets trigger messages upstream; less than the PFC
-    /// threshold. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and 200 ns, after Pyrrha).
+    /// threshold. At 100 Gb/s; at other rates in proportion. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and 200 ns, after Pyrrha).
     pub message_above: Bytes,
     /// Minimum time between messages about a flow over one link. Default 10us (our choice).
     pub message_every: Time,
     /// Wire bytes of a message, 1 B to 4096 B. Default 64B (our choice: the smallest Ethernet frame).
     #[schemars(transform = least("1B").most("4096B"))]
     pub message: Bytes,
-    /// Total length of the port's other lossless queues below which flows can be released. Default 20kB (our choice).
+    /// Total length of the port's other lossless queues below which flows can be released. At 100 Gb/s; at other rates in
+    /// proportion. Default 20kB (our choice).
     pub release_below: Bytes,
     /// Time without a packet in the isolated queue before a flow is released. Default 50us (our choice).
     #[schemars(transform = above("0s"))]
@@ -124,7 +124,8 @@ impl GuardParams for IsolationParams {
             MarkedFlows::Isolated => ", ECN marks isolated flows only",
         };
         Some(format!(
-            "isolation: flows {found}, to priority {}{table}; messages above {:#}, every {:#}{hosts}{mark}",
+            "isolation: flows {found}, to priority {}{table}; messages above {:#}, every {:#}{hosts}{mark}; lengths at \
+             100 Gb/s, at other rates in proportion",
             self.queue, self.message_above, self.message_every
         ))
     }
@@ -143,11 +144,11 @@ impl IsolationParams {
 pub enum FlowDetection {
     /// As ECN marks: the flow of an arriving packet, with a probability by queue length; may pick innocent flows.
     Marks {
-        /// Queue length up to which no flow is picked. Default 100kB (our choice).
+        /// Queue length up to which no flow is picked. At 100 Gb/s; at other rates in proportion. Default 100kB (our choice).
         #[serde(default = "marks::kmin")]
         kmin: Bytes,
-        /// Queue length above which every packet's flow is picked. Default 400kB (our choice: below where ECN marks
-        /// always).
+        /// Queue length above which every packet's flow is picked. At 100 Gb/s; at other rates in proportion. Default 400kB
+        /// (our choice: below where ECN marks always).
         #[serde(default = "marks::kmax")]
         kmax: Bytes,
         /// Probability at `kmax`, more than 0 and at most 1. Default 0.2 (our choice).
@@ -157,7 +158,7 @@ pub enum FlowDetection {
     },
     /// Counters: the flows with most bytes in the queue, while it exceeds a threshold.
     Counters {
-        /// Queue length threshold. Default 400kB (our choice: where marks pick every flow).
+        /// Queue length threshold. At 100 Gb/s; at other rates in proportion. Default 400kB (our choice: where marks pick every flow).
         #[serde(default = "counters::above")]
         above: Bytes,
         /// Number of flows, at least 1. Default 4 (our choice).
