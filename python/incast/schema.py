@@ -2957,7 +2957,8 @@ class ElasticSwitchParams(Tree):
 @dataclass(kw_only=True, repr=False, slots=True)
 class ReservationParams(Tree):
     """Fixed limits, the best for the workload's pairs: max-min on the hoses alone, as an ideal Oktopus (Ballani et
-    al., SIGCOMM 2011). Unused capacity is not shared.
+    al., SIGCOMM 2011). A pair whose flows are UDP with a rate gets no more than their sum. Unused capacity is not
+    shared.
 
     Args:
         shaper: Rate limiters.
@@ -3785,20 +3786,23 @@ class FlowDetectionMarks(Tree):
     """As ECN marks: the flow of an arriving packet, with a probability by queue length; may pick innocent flows.
 
     Args:
-        kmin: Queue length up to which no flow is picked. Default 100kB (our choice).
-        kmax: Queue length above which every packet's flow is picked. Default 400kB (our choice: below where ECN
-            marks always).
+        kmin: Queue length up to which no flow is picked. At 100 Gb/s; at other rates in proportion. Default 100kB
+            (our choice).
+        kmax: Queue length above which every packet's flow is picked. At 100 Gb/s; at other rates in proportion.
+            Default 400kB (our choice: below where ECN marks always).
         pmax: Probability at `kmax`, more than 0 and at most 1. Default 0.2 (our choice).
 
     """
 
     _tag: ClassVar[str | None] = "marks"
     kmin: Bytes | None = None
-    """Queue length up to which no flow is picked. Default 100kB (our choice)."""
+    """Queue length up to which no flow is picked. At 100 Gb/s; at other rates in proportion. Default 100kB (our
+    choice).
+    """
 
     kmax: Bytes | None = None
-    """Queue length above which every packet's flow is picked. Default 400kB (our choice: below where ECN marks
-    always).
+    """Queue length above which every packet's flow is picked. At 100 Gb/s; at other rates in proportion. Default 400kB
+    (our choice: below where ECN marks always).
     """
 
     pmax: float | None = None
@@ -3810,14 +3814,17 @@ class FlowDetectionCounters(Tree):
     """Counters: the flows with most bytes in the queue, while it exceeds a threshold.
 
     Args:
-        above: Queue length threshold. Default 400kB (our choice: where marks pick every flow).
+        above: Queue length threshold. At 100 Gb/s; at other rates in proportion. Default 400kB (our choice: where
+            marks pick every flow).
         flows: Number of flows, at least 1. Default 4 (our choice).
 
     """
 
     _tag: ClassVar[str | None] = "counters"
     above: Bytes | None = None
-    """Queue length threshold. Default 400kB (our choice: where marks pick every flow)."""
+    """Queue length threshold. At 100 Gb/s; at other rates in proportion. Default 400kB (our choice: where marks pick
+    every flow).
+    """
 
     flows: int | None = None
     """Number of flows, at least 1. Default 4 (our choice)."""
@@ -3848,8 +3855,7 @@ MarkedFlows: TypeAlias = Literal["all", "isolated"]
 @dataclass(kw_only=True, repr=False, slots=True)
 class IsolationParams(Tree):
     """Congestion isolation (IEEE 802.1Qcz): a switch isolates the later packets of flows that congest an egress port
-    in a separate queue, and notifies the upstream switch, which does the same. Thresholds are for ports of 100 Gb/s
-    and scale with the port's rate.
+    in a separate queue, and notifies the upstream switch, which does the same.
 
     Args:
         enabled: If true, switches isolate flows. Default false (the HPCC evaluation).
@@ -3859,12 +3865,12 @@ class IsolationParams(Tree):
         table: Maximum flows isolated per egress port, at least 1; a further flow replaces the oldest without a
             packet there, if any. Default none: no limit (our choice).
         message_above: Length of the port's isolated queue above which isolated packets trigger messages upstream;
-            less than the PFC threshold. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and 200 ns, after
-            Pyrrha).
+            less than the PFC threshold. At 100 Gb/s; at other rates in proportion. Default 10kB (our choice:
+            2·rate·2·delay at 100 Gb/s and 200 ns, after Pyrrha).
         message_every: Minimum time between messages about a flow over one link. Default 10us (our choice).
         message: Wire bytes of a message, 1 B to 4096 B. Default 64B (our choice: the smallest Ethernet frame).
-        release_below: Total length of the port's other lossless queues below which flows can be released. Default
-            20kB (our choice).
+        release_below: Total length of the port's other lossless queues below which flows can be released. At 100
+            Gb/s; at other rates in proportion. Default 20kB (our choice).
         hold: Time without a packet in the isolated queue before a flow is released. Default 50us (our choice).
         age: Time since the last message before a flow isolated by a message is released. Default 200us (our
             choice).
@@ -3892,7 +3898,8 @@ class IsolationParams(Tree):
 
     message_above: Bytes | None = None
     """Length of the port's isolated queue above which isolated packets trigger messages upstream; less than the PFC
-    threshold. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and 200 ns, after Pyrrha).
+    threshold. At 100 Gb/s; at other rates in proportion. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and
+    200 ns, after Pyrrha).
     """
 
     message_every: Time | None = None
@@ -3902,7 +3909,9 @@ class IsolationParams(Tree):
     """Wire bytes of a message, 1 B to 4096 B. Default 64B (our choice: the smallest Ethernet frame)."""
 
     release_below: Bytes | None = None
-    """Total length of the port's other lossless queues below which flows can be released. Default 20kB (our choice)."""
+    """Total length of the port's other lossless queues below which flows can be released. At 100 Gb/s; at other rates
+    in proportion. Default 20kB (our choice).
+    """
 
     hold: Time | None = None
     """Time without a packet in the isolated queue before a flow is released. Default 50us (our choice)."""

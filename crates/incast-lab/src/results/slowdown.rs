@@ -260,49 +260,78 @@ fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
 impl fmt::Display for SlowdownTable {
     /// p50, p95 and p99, schemes side by side.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_head(f)?;
-        self.write_bins("", f)?;
-        for (label, rows) in self.by_label.iter().filter(|(_, rows)| self.by_label.len() > 1 && !rows.is_empty()) {
-            self.write_row(&format!("label {label}"), rows, f)?;
+        let labels = || self.by_label.iter().filter(|(_, rows)| self.by_label.len() > 1 && !rows.is_empty());
+        let names: Vec<String> = labels().map(|(label, _)| format!("label {label}")).collect();
+        let width = self.widths(names.iter().map(String::as_str));
+        self.write_head(f, width)?;
+        self.write_bins("", f, width)?;
+        for (name, (_, rows)) in names.iter().zip(labels()) {
+            self.write_row(name, rows, f, width)?;
         }
-        self.write_row("all", &self.overall, f)?;
+        self.write_row("all", &self.overall, f, width)?;
         self.write_unfinished(f)
     }
 }
 
+/// Least widths of the names of rows, their numbers of flows, and three figures of a scheme.
 const NAME: usize = 18;
+const COUNT: usize = 7;
+const FIGURES: usize = 21;
+
+/// Of the columns of names and numbers of flows.
+#[derive(Clone, Copy)]
+struct Widths {
+    name: usize,
+    count: usize,
+}
+
+fn count_of(rows: &[SlowdownRow]) -> String {
+    let flows = || rows.iter().map(|row| row.flows);
+    let (least, most) = (flows().min().unwrap_or(0), flows().max().unwrap_or(0));
+    if least == most { most.to_string() } else { format!("{least}-{most}") }
+}
+
+/// Width of a scheme's first figure, so that its name fits above the three.
+fn first_width(scheme: &str) -> usize {
+    scheme.chars().count().max(FIGURES) - 2 * FIGURES / 3
+}
 
 impl SlowdownTable {
-    fn write_head(&self, f: &mut impl fmt::Write) -> fmt::Result {
-        write!(f, "{:<NAME$} {:>7}", "slowdown", "flows")?;
-        for scheme in &self.schemes {
-            write!(f, "  {scheme:>21}")?;
-        }
-        write!(f, "\n{:NAME$} {:7}", "", "")?;
-        self.schemes.iter().try_for_each(|_| write!(f, "  {:>7}{:>7}{:>7}", "p50", "p95", "p99"))
+    fn widths<'a>(&self, names: impl Iterator<Item = &'a str>) -> Widths {
+        let name = names.map(|name| name.chars().count()).max().unwrap_or(0).max(NAME);
+        Widths { name, count: count_of(&self.overall).len().max(COUNT) }
     }
 
-    fn write_row(&self, name: &str, rows: &[SlowdownRow], f: &mut impl fmt::Write) -> fmt::Result {
-        let flows = || rows.iter().map(|row| row.flows);
-        let (least, most) = (flows().min().unwrap_or(0), flows().max().unwrap_or(0));
-        let count = if least == most { most.to_string() } else { format!("{least}-{most}") };
-        write!(f, "\n{name:<NAME$} {count:>7}")?;
+    fn write_head(&self, f: &mut impl fmt::Write, Widths { name, count }: Widths) -> fmt::Result {
+        write!(f, "{:<name$} {:>count$}", "slowdown", "flows")?;
+        for scheme in &self.schemes {
+            write!(f, "  {scheme:>FIGURES$}")?;
+        }
+        write!(f, "\n{:name$} {:count$}", "", "")?;
+        self.schemes.iter().try_for_each(|scheme| {
+            write!(f, "  {:>first$}{:>7}{:>7}", "p50", "p95", "p99", first = first_width(scheme))
+        })
+    }
+
+    fn write_row(&self, name: &str, rows: &[SlowdownRow], f: &mut impl fmt::Write, width: Widths) -> fmt::Result {
+        let Widths { name: first, count } = width;
+        write!(f, "\n{name:<first$} {:>count$}", count_of(rows))?;
         for scheme in &self.schemes {
             let row = rows.iter().find(|row| row.scheme == *scheme);
             let [p50, p95, p99] = row.map_or(["-".into(), "-".into(), "-".into()], |row| {
                 [figure(row.p50), figure(row.p95), figure(row.p99)]
             });
-            write!(f, "  {p50:>7} {p95:>6} {p99:>6}")?;
+            write!(f, "  {p50:>first$} {p95:>6} {p99:>6}", first = first_width(scheme))?;
         }
         Ok(())
     }
 
     /// One size needs no bins.
-    fn write_bins(&self, indent: &str, f: &mut impl fmt::Write) -> fmt::Result {
+    fn write_bins(&self, indent: &str, f: &mut impl fmt::Write, width: Widths) -> fmt::Result {
         let sizes = |row: &SlowdownRow| row.size_min < row.size_max;
         for rows in self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes)) {
             let edge = rows.iter().map(|row| row.size_max).max().unwrap_or(0);
-            self.write_row(&format!("{indent}up to {}", short(edge)), rows, f)?;
+            self.write_row(&format!("{indent}up to {}", short(edge)), rows, f, width)?;
         }
         Ok(())
     }
@@ -334,12 +363,13 @@ pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
         blocks.push((format!("{} other labels", others.len()), others));
     }
     let mut text = String::new();
-    let _ = all.write_head(&mut text);
+    let width = all.widths(blocks.iter().map(|(name, _)| name.as_str()));
+    let _ = all.write_head(&mut text, width);
     for (name, labels) in &blocks {
         let labels = labels.iter().map(|&label| label.to_owned()).collect();
         let table = slowdown_bins(flows, &SlowdownOptions { labels, ..options.clone() });
-        let _ = table.write_row(name, &table.overall, &mut text);
-        let _ = table.write_bins("  ", &mut text);
+        let _ = table.write_row(name, &table.overall, &mut text, width);
+        let _ = table.write_bins("  ", &mut text, width);
     }
     if let Some((name, labels)) = blocks.last().filter(|(_, labels)| labels.len() > 1) {
         let _ = fmt::Write::write_fmt(&mut text, format_args!("\n{name}: {}", labels.join(", ")));
@@ -387,6 +417,18 @@ mod tests {
         assert!(text.contains("  1000   1000   1000"), "{text}");
         let one = flows(&[("burst", 3)]);
         assert_eq!(slowdown_text(&one, &options), slowdown_bins(&one, &options).to_string());
+    }
+
+    #[test]
+    fn long_names_keep_columns_in_line() {
+        let label = "client-response-of-the-second-tenant";
+        let mut all = flows(&[(label, 40), ("burst", 3)]);
+        all.schemes[0] = "DCQCN with the parameters of 2015".into();
+        let text = slowdown_text(&all, &SlowdownOptions { bins: 2, ..SlowdownOptions::default() });
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].ends_with("                   HPCC") && lines[0].contains(&all.schemes[0]), "{text}");
+        assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{text}");
+        assert!(lines[2].starts_with(&format!("label {label}      40")), "{text}");
     }
 
     /// Flows as (size, number); bins as `number: largest size`.

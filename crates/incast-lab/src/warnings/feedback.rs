@@ -47,18 +47,21 @@ fn rate_floor(fabric: &Fabric, setup: &Setup, index: usize, one: &ControlSetup) 
     let shares = arrivals.chunk_by(|one, other| one.0 == other.0).filter_map(|all| {
         let rate = fabric.network_ports(all[0].0).into_iter().map(|port| fabric.rate(port).0).sum::<u64>();
         let count = most_within(all, rtt);
-        Some((Rate(rate / count.max(1)), count, all[0].0)).filter(|_| rate > 0)
+        Some((Rate(rate / count.max(1)), rate, count, all[0].0)).filter(|_| rate > 0)
     });
-    let (share, count, host) = shares.min()?;
+    let (share, rate, count, host) = shares.min()?;
     (floor >= share).then(|| {
         let host = &fabric.node(fabric.hosts()[host.index()]).name;
         let what = if count == 1 {
-            format!("the rate of the link to {host}, {share:#}")
+            format!("the rate of the link to {host}, {:#}", Rate(rate))
         } else {
-            format!("the share of each of {count} flows that reach {host} within a round trip, {share:#}")
+            format!(
+                "the share of each of {count} flows that reach {host} within a round trip, {:#}",
+                Rate(floor3(share.0))
+            )
         };
         // As at 100 Gb/s (NS3 `run.py`), and room to fall below the share.
-        let wanted = Rate(floor3((share.0 / 2).min(share.0.saturating_mul(count) / 100)).max(1));
+        let wanted = Rate(floor3((share.0 / 2).min(rate / 100)).max(1));
         let text = format!(
             "{floor:#} is at least {what}: {name} cannot empty the queue; write {}",
             setting("min_rate", wanted)
@@ -129,7 +132,7 @@ mod tests {
         };
         // 10 Gb/s for 32 flows.
         let said = "control.dcqcn.min_rate: 1 Gb/s is at least the share of each of 32 flows that reach h0 within a round trip, \
-                    312.5 Mb/s: dcqcn cannot empty the queue; write `min_rate = \"100Mbps\"`";
+                    312 Mb/s: dcqcn cannot empty the queue; write `min_rate = \"100Mbps\"`";
         assert_eq!(rate(10, " = \"dcqcn\"").as_deref(), Some(said));
         for control in ["timely", "timely_patched"] {
             assert!(rate(10, &format!(" = \"{control}\"")).is_some(), "{control}");

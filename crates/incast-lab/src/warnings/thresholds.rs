@@ -3,7 +3,7 @@
 use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::units::{Bytes, Rate, ceil3, floor3};
 use incast_sim::congestion::Input;
-use incast_sim::switch::{PfcMode, QueueParams, SwitchParams};
+use incast_sim::switch::{FlowDetection, PfcMode, QueueParams, SwitchParams};
 use incast_sim::{BufferPlan, Carrier, Setup};
 
 use super::{kmin, scaled};
@@ -13,7 +13,7 @@ use crate::warning::{Warning, setting};
 /// `chosen`: the scenario has its own lossless priorities.
 pub(super) fn found(fabric: &Fabric, setup: &Setup, chosen: bool) -> Vec<Warning> {
     let resumes = never_resumes_early(fabric, setup).or_else(|| empty_after_pauses(fabric, setup));
-    [ecn(fabric, setup), resumes, not_lossless(setup, chosen)].into_iter().flatten().collect()
+    [ecn(fabric, setup), isolation(fabric, setup), resumes, not_lossless(setup, chosen)].into_iter().flatten().collect()
 }
 
 /// Ports of switches outside servers, with the plan of their buffer.
@@ -56,7 +56,9 @@ impl Marking {
 /// Kmin above the largest queue, or above the XOFF threshold of a single sender that fills a port.
 fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     let params = &setup.params;
+    let hypervisors = params.hypervisor.as_ref().is_some_and(|one| one.ecn().is_some());
     let readers = priorities(setup, |carrier| match *carrier {
+        _ if hypervisors => true,
         Carrier::Rdma(index) => !setup.controls[index].control.ignores(Input::Marks),
         Carrier::Transport(index) => setup.transports[index].ecn().is_some(),
     });
@@ -100,6 +102,43 @@ fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
         _ => format!("but its queue holds at most {:#}: it never marks", Bytes(worst.most)),
     };
     Some(Warning::new("ecn.kmin", format!("Kmin of a port of {name} is {:#}, {what}; {advice}", Bytes(worst.kmin))))
+}
+
+/// Isolation that begins above the XOFF threshold of a single sender, at every port.
+fn isolation(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
+    let params = &setup.params;
+    let one = &params.switch.isolation;
+    if !one.enabled || params.switch.paused_priorities() == 0 {
+        return None;
+    }
+    let (first, names) = match one.detection {
+        FlowDetection::Marks { kmin, .. } => (kmin, ["kmin", "kmax"]),
+        FlowDetection::Counters { above, .. } => (above, ["above"; 2]),
+    };
+    let meant = Rate::gbps(100);
+    let of_port = |(switch, port, plan): (NodeId, PortId, BufferPlan)| {
+        let rate = fabric.rate(port);
+        let xoff = params.switch.reserve.0 + plan.lone_xoff(fabric, params, rate);
+        (scaled(xoff, meant, rate), scaled(first.0, rate, meant), xoff, switch)
+    };
+    let all: Vec<_> = ports(fabric, setup).into_iter().map(of_port).collect();
+    let &(useful, from, xoff, switch) = all.iter().min()?;
+    let never = all.iter().all(|&(_, from, xoff, _)| from > xoff);
+    never.then(|| {
+        let detection = if names[0] == names[1] { "counters" } else { "marks" };
+        let [low, high] = [useful / 4, useful].map(|bytes| Bytes(floor3(bytes)));
+        let advice = match names {
+            ["above", _] => setting(names[0], high),
+            _ => format!("{} and {}", setting(names[0], low), setting(names[1], high)),
+        };
+        let text = format!(
+            "flows at a port of {} are isolated above {:#}, but PFC pauses a single sender at {:#}; write {advice}",
+            fabric.node(switch).name,
+            Bytes(from),
+            Bytes(xoff)
+        );
+        Warning::new(format!("switch.isolation.detection.{detection}.{}", names[0]), text)
+    })
 }
 
 const fn limit(queues: &QueueParams) -> &'static str {
@@ -277,6 +316,23 @@ mod tests {
         let fields = advised.replace("` and `", "\n").replace('`', "\n");
         assert_eq!(of("ecn.kmin", &format!("[ecn]\n{fields}")), None);
         assert!(kmin("39MB").unwrap().contains("it never marks"));
+    }
+
+    #[test]
+    fn isolation_that_begins_after_pfc() {
+        let isolation = |detection: &str| {
+            let text = format!("[switch.isolation]\nenabled = true\n{detection}");
+            of("switch.isolation.detection", &text)
+        };
+        // 33.42 MB are shared, and alpha is 1/8.
+        let text = isolation("detection.counters.above = \"30MB\"").unwrap();
+        let said = "switch.isolation.detection.counters.above: flows at a port of s0 are isolated above 30 MB, but PFC pauses a \
+                    single sender at 3705.303 kB; write `above = \"3.7MB\"`";
+        assert_eq!(text, said);
+        assert_eq!(isolation("detection.counters.above = \"3.7MB\""), None);
+        let text = isolation("detection.marks = { kmin = \"30MB\", kmax = \"40MB\" }").unwrap();
+        assert!(text.ends_with("write `kmin = \"926kB\"` and `kmax = \"3.7MB\"`"), "{text}");
+        assert_eq!(isolation(""), None);
     }
 
     /// PFC pauses a single sender at a spine of 500 kB, less headroom, before a useful threshold.

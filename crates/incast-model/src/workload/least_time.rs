@@ -5,7 +5,7 @@ use crate::echo::grouped;
 use crate::fabric::{Fabric, HostId};
 use crate::flow::{Flow, FlowSet};
 use crate::gates::never_start;
-use crate::units::{Bytes, Rate, Time, ceil3, floor3};
+use crate::units::{Bytes, Rate, Time, floor3};
 
 /// Share of flows or bytes that may be unfinished without a warning (our choice): random arrivals end with such flows.
 const TOLERATED: f64 = 0.01;
@@ -41,9 +41,13 @@ pub(super) fn too_early(fabric: &Fabric, flows: &FlowSet, horizon: Option<Time>)
     let Some(first) = flows.flows.iter().map(|flow| flow.start).min() else { return Vec::new() };
     // Three digits of the time after the first start.
     let after = |time: Time| time.0.saturating_sub(first.0);
-    let rounded = |time: Time| Time(first.0.saturating_add(ceil3(after(time))));
+    let to_digits = |span: u64| {
+        let unit = 10_u64.pow(span.max(1).ilog10().saturating_sub(2));
+        Time(first.0.saturating_add(span).div_ceil(unit).saturating_mul(unit))
+    };
+    let rounded = |time: Time| to_digits(after(time));
     let advice = |least: Time| {
-        let more = Time(first.0.saturating_add(ceil3(after(least).saturating_mul(MORE).max(1))));
+        let more = to_digits(after(least).saturating_mul(MORE).max(1));
         format!("leave out `simulation.horizon`, or write for instance `simulation.horizon = \"{more}\"`")
     };
     let mut found = late_starts(flows, horizon, |label| advice(wanted.max(label)));
@@ -180,6 +184,10 @@ mod tests {
         let late = r#"[{"src": 0, "dst": 2, "size": "10MB", "start": "2s"}]"#;
         let [text] = &found("list", late, Time::us(2_000_500))[..] else { panic!() };
         assert!(text.contains("until 2000.8 ms;") && text.contains("horizon = \"2001.6ms\""), "{text}");
+        // 80 us after a start that is not round.
+        let odd = r#"[{"src": 0, "dst": 2, "size": "1MB", "start": "973.185us"}]"#;
+        let [text] = &found("list", odd, Time::us(1000))[..] else { panic!() };
+        assert!(text.contains("until 1053.2 us at") && text.contains("horizon = \"1.134ms\""), "{text}");
         let late = found("list", json, Time::us(90));
         let said = "label `list`: 1 of 2 flows start after the end of the simulation at 90 us; \
                     leave out `simulation.horizon`, or write for instance `simulation.horizon = \"260us\"`";

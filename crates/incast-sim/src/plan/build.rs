@@ -71,7 +71,8 @@ impl Network {
     fn add_hypervisors(&mut self, tenancy: Option<&Tenancy>, params: &Params) {
         let (Some(hypervisor), Some(tenancy)) = (&params.hypervisor, tenancy) else { return };
         let packet = self.config.packets.mss.0 + self.config.packets.segment_header.0 + self.config.packets.gap.0;
-        let all = Hypervisors::new(hypervisor, tenancy, &self.fabric, &self.flows, packet, params.seed);
+        let mut all = Hypervisors::new(hypervisor, tenancy, &self.fabric, &self.flows, packet, params.seed);
+        all.reserve(|flow| self.hosts.transports.of_flows.most(flow));
         self.hosts.hypervisors = Some(Box::new(all));
     }
 

@@ -112,9 +112,7 @@ impl Hypervisors {
             servers.entry(vm.server).or_default().push(host);
         }
         let rules = Rules { params: params.clone(), packet };
-        let mut all = Self { rules, pairs_of, pairs, vms, servers };
-        all.reserve();
-        all
+        Self { rules, pairs_of, pairs, vms, servers }
     }
 
     pub(crate) fn pair_of(&self, flow: FlowId, forward: bool) -> u32 {
@@ -148,11 +146,11 @@ pub(crate) fn line(fabric: &Fabric, port: PortId) -> u64 {
 }
 
 impl PairSample {
-    pub(crate) const fn new(time: Time, pair: u32, send: &Sending, receive: &Receiving) -> Self {
+    pub(crate) const fn new(time: Time, pair: u32, rules: &Rules, (send, receive): (&Sending, &Receiving)) -> Self {
         Self {
             time,
             pair,
-            guarantee: send.shares.guarantee as u64,
+            guarantee: if rules.params.guarantees() { send.shares.guarantee as u64 } else { 0 },
             limit: send.shaper.rate(),
             sent: send.sent,
             received: receive.received,
@@ -179,7 +177,7 @@ pub struct PairSample {
     pub time: Time,
     /// Index of the pair's record.
     pub pair: u32,
-    /// Guarantee in bit/s.
+    /// Guarantee in bit/s; 0 if the hypervisor gives none.
     pub guarantee: u64,
     /// Limit in bit/s; `None`: unlimited.
     pub limit: Option<u64>,

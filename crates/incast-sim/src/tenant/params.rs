@@ -252,7 +252,7 @@ impl Default for EdgeOnlyParams {
 }
 
 /// Fixed limits, the best for the workload's pairs: max-min on the hoses alone, as an ideal Oktopus (Ballani et al.,
-/// SIGCOMM 2011). Unused capacity is not shared.
+/// SIGCOMM 2011). A pair whose flows are UDP with a rate gets no more than their sum. Unused capacity is not shared.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReservationParams {
@@ -372,6 +372,11 @@ impl Hypervisor {
             Self::Reservation(_) | Self::Seawall(_) => None,
         };
         rate.into_iter().chain(own).collect()
+    }
+
+    /// False if pairs have no guarantees.
+    pub(crate) const fn guarantees(&self) -> bool {
+        !matches!(self, Self::Seawall(_))
     }
 
     pub(crate) const fn sees_neighbours(&self) -> bool {

@@ -86,6 +86,14 @@ impl FlowTransports {
         transport.is_none_or(Transport::acknowledges)
     }
 
+    /// Rate in bit/s above which a flow never sends; infinite if its transport sets none.
+    pub(crate) fn most(&self, flow: FlowId) -> f64 {
+        match self.of_flow.get(flow).and_then(|&index| self.transports.get(usize::from(index))) {
+            Some(Transport::Udp(params)) => params.rate.map_or(f64::INFINITY, |rate| rate.0 as f64),
+            _ => f64::INFINITY,
+        }
+    }
+
     pub(crate) fn is_rdma(&self, flow: FlowId) -> bool {
         self.of_flow.get(flow).is_none_or(|&index| index == RDMA)
     }

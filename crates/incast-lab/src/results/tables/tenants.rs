@@ -111,7 +111,7 @@ pub(super) static LIMITS: Table<PairSample> = Table {
         scheme(),
         time(|row| row.time),
         pair(|row| row.pair),
-        bps("guarantee_bps", "guarantee", |row| row.guarantee),
+        bps("guarantee_bps", "guarantee; 0 if the hypervisor gives none", |row| row.guarantee),
         maybe_bps("limit_bps", "limit; missing without one", |row| row.limit),
         bytes("sent_bytes", "wire bytes passed by its limiter so far", |row| row.sent),
         bytes("received_bytes", "wire bytes received so far", |row| row.received),

@@ -6,6 +6,7 @@ use super::many::{Case, PAYLOAD, elastic, tcp, tenant, tree, udp};
 use crate::common::{Bench, Cable, check, star, within};
 use incast_model::tenant::Tenancy;
 use incast_sim::tenant::RateParams;
+use incast_sim::transport::{Transport, UdpParams};
 
 fn reservation() -> Option<Hypervisor> {
     Some(Hypervisor::Reservation(ReservationParams::default()))
@@ -20,6 +21,24 @@ fn a_reservation_is_what_it_is() {
     }
     let (_, alone) = Case::new(0, tcp(), reservation()).run(3);
     within("ES21", "X alone, reserved, Mb/s", 450.0 * PAYLOAD, alone.x, 0.03);
+}
+
+/// One flow to VM 1, and eight flows to VM 2.
+#[test]
+fn a_reservation_leaves_to_others_what_a_pair_cannot_send() {
+    let bench = Bench::new(star(&[Cable::new(1, 1000); 3]));
+    let bench = bench.transport(Transport::Udp(UdpParams { rate: Some(Rate::mbps(50)) }));
+    let bench = bench.tenants(Tenancy::new(vec![tenant("x", 0..3, Rate::mbps(450))]));
+    let flows = (0..9).map(|number| (0, if number == 0 { 1 } else { 2 }, 10_000_000, Time::ZERO));
+    let outcome = bench
+        .flows(flows)
+        .with(|params| (params.hypervisor, params.horizon) = (reservation(), Some(Time::ms(1000))))
+        .run();
+    let sent =
+        |dst| outcome.pairs.iter().filter(move |pair| (pair.src, pair.dst) == (0, dst)).map(|pair| pair.count.sent);
+    let [slow, fast] = [1, 2].map(|dst| sent(dst).sum::<u64>() as f64 * 8e-6);
+    within("reservation", "a flow of 50 Mb/s", 50.0, slow, 0.02);
+    within("reservation", "what is left of the hose of 450 Mb/s", 400.0, fast, 0.02);
 }
 
 #[test]

@@ -71,9 +71,10 @@ impl Nodes {
     }
 
     pub(in crate::nodes) fn sample_pairs(&mut self, time: Time) {
+        let Some(all) = &self.network.hosts.hypervisors else { return };
         let numbered = (0u32..).zip(self.pairs()).filter(|(_, (_, send, _))| send.active);
-        let samples: Vec<PairSample> =
-            numbered.map(|(number, (_, send, receive))| PairSample::new(time, number, send, receive)).collect();
+        let sample = |(number, (_, send, receive))| PairSample::new(time, number, &all.rules, (send, receive));
+        let samples: Vec<PairSample> = numbered.map(sample).collect();
         self.books.recorder.pairs.extend(samples);
     }
 
