@@ -100,15 +100,15 @@ class Made(Source):
         super().__init__([])
         self.manifests = dict(manifests or {"A": manifest()})
         self.palette = list(self.manifests)
-        self._tables = {name: [{**usual, **row} for row in tables.get(name, ())] for name, usual in USUAL.items()}
+        self.tables = {name: [{**usual, **row} for row in tables.get(name, ())] for name, usual in USUAL.items()}
 
     def count(self, table: str) -> int:
         """Number of rows of a table."""
-        return len(self._tables.get(table, ()))
+        return len(self.tables.get(table, ()))
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect()
-        for name, rows in self._tables.items():
+        for name, rows in self.tables.items():
             columns = ", ".join(f"{column} {self._type(column, value)}" for column, value in USUAL[name].items())
             connection.execute(f"create table {name} ({columns})")
             if rows:

@@ -138,7 +138,14 @@ class Source:
     @property
     def has_all_drops(self) -> bool:
         """True if the table of drops has all (`measure.max_drops`)."""
-        return self.count("drops") >= sum(int(manifest["counts"]["drops"]) for manifest in self.manifests.values())
+        return not self.first_drops
+
+    @cached_property
+    def first_drops(self) -> dict[str, tuple[int, int]]:
+        """Recorded drops and all drops, by scheme, if the table has only the first (`measure.max_drops`)."""
+        recorded = dict(self.rows("select scheme, count(*) from drops group by scheme")) if self.count("drops") else {}
+        counts = {scheme: int(manifest["counts"]["drops"]) for scheme, manifest in self.manifests.items()}
+        return {scheme: (mine, all_) for scheme, all_ in counts.items() if (mine := recorded.get(scheme, 0)) < all_}
 
     @property
     def has_slowdowns(self) -> bool:

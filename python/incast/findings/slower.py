@@ -43,22 +43,50 @@ def with_losses(source: Source) -> Iterator[Finding]:
     """Flows that lost packets on failed links, if they were 1.5 times as slow as others at that time under a scheme.
 
     Others have the same label, and a size between the same powers of two: loss hits large flows more often. Their ideal
-    interval overlaps that of a failure; the real one would select slow flows. The table of drops must be complete.
+    interval overlaps that of a failure; the real one would select slow flows. If a scheme's table of drops has only the
+    first (`measure.max_drops`), flows in it are compared with flows that retransmitted nothing.
     """
-    if not source.has_all_drops:
-        return
-    rows = source.by_scheme(list(_rows(source, _LOSSES, failures_of(source))))
+    failed, partial = failures_of(source), source.first_drops
+    rows = source.by_scheme(list(_rows(source, _LOSSES, failed, partial=list(partial))))
     found = {scheme: values for scheme, *values in rows if values[0] >= HIT}
+    lost = {scheme for scheme in failed if _of_links(source.manifests[scheme]) >= HIT}
+    unknown = [scheme for scheme in source.schemes if scheme in lost and scheme in partial and scheme not in found]
     contrast = _Contrast({name: row[1] for name, row in found.items()}, {name: row[2] for name, row in found.items()})
-    if contrast.ratio < SLOWER:
-        return
-    order, flows = source.schemes, {name: row[0] for name, row in found.items()}
-    text = (
-        f"{prefix_if_equal(flows, order)}{spread(flows, order=order)} flows that lost packets on failed links had a "
-        f"mean slowdown of {spread(contrast.hit, order=order)}, other flows of their label and size at that time of "
-        f"{spread(contrast.others, order=order)}."
-    )
-    yield Finding("failure", FAILURE - 1, text, tuple(found))
+    sentences = []
+    if contrast.ratio >= SLOWER:
+        order, flows = source.schemes, {name: row[0] for name, row in found.items()}
+        sentences.append(
+            f"{prefix_if_equal(flows, order)}{spread(flows, order=order)} flows that lost packets on failed links had "
+            f"a mean slowdown of {spread(contrast.hit, order=order)}, other flows of their label and size at that time "
+            f"of {spread(contrast.others, order=order)}."
+        )
+        sentences += [
+            f"For {scheme}, {_recorded(partial[scheme])}: flows that lost packets are those with a recorded drop, "
+            "others those without a retransmission."
+            for scheme in found
+            if scheme in partial
+        ]
+    sentences += [
+        f"Flows of {scheme} that lost packets on failed links are not compared: {_recorded(partial[scheme])} "
+        "(`measure.max_drops`)."
+        for scheme in unknown
+    ]
+    if sentences:
+        named = found if contrast.ratio >= SLOWER else ()
+        yield Finding("failure", FAILURE - 1, " ".join(sentences), (*named, *unknown))
+
+
+def _of_links(manifest: Mapping[str, Any]) -> int:
+    """Packets lost on failed links."""
+    return sum(int(manifest["counts"].get(name, 0)) for name in ("link_down_drops", "silent_drops"))
+
+
+def _recorded(drops: tuple[int, int]) -> str:
+    """A clause about a table of drops that has only the first."""
+    recorded, all_ = drops
+    if not recorded:
+        return f"none of {all_:,} drops is recorded"
+    return f"only the first {recorded:,} of {all_:,} drops are recorded"
 
 
 def slower(source: Source) -> Iterator[Finding]:
@@ -160,24 +188,28 @@ _LOSSES = f"""
     losses as (select distinct scheme, flow from drops where reason in ('link-down', 'silent')),
     parts as (
         select scheme, label, floor(log2(size_bytes)) as magnitude, {SLOWDOWN} as slowdown,
-            losses.flow is not null as hit, {_DURING.format(end=_IDEAL_END)} as during
+            losses.flow is not null as hit, retransmitted + timeouts > 0 as resent,
+            {_DURING.format(end=_IDEAL_END)} as during
         from flows left join losses using (scheme, flow)
         where slowdown_hpcc is not null and list_contains($schemes, scheme)),
     others as (
-        select scheme, label, magnitude, avg(slowdown) as usual from parts where not hit and during group by all)
+        select scheme, label, magnitude, avg(slowdown) as usual from parts
+        where not hit and during and not (resent and list_contains($partial, scheme)) group by all)
     select scheme, count(*), avg(slowdown), avg(usual)
     from parts join others using (scheme, label, magnitude) where hit group by scheme
 """
 
 
-def _rows(source: Source, query: str, failures: dict[str, tuple[Failure, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Rows of a query about flows or iterations during the failures of each scheme."""
+def _rows(
+    source: Source, query: str, failures: dict[str, tuple[Failure, ...]], **values: object
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of a query about flows or iterations during the failures of each scheme, with further values."""
     for found, schemes in alike(failures).items():
         spans = {
             "from": [each.from_ps for each in found],
             "to": [2**62 if each.to_ps is None else each.to_ps for each in found],
         }
-        yield from source.rows(query, {**spans, "schemes": schemes})
+        yield from source.rows(query, {**spans, **values, "schemes": schemes})
 
 
 def _contrast(values: Mapping[tuple[str, bool], float]) -> _Contrast:
