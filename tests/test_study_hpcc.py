@@ -36,3 +36,13 @@ def test_smoke(tmp_path: Path) -> None:
         rows = connection.execute(metric.sql).fetchall()
         assert rows, name
         assert all(row[-1] is not None for row in rows), name
+
+
+def test_bounds_are_those_of_the_statements() -> None:
+    claims = {claim.id: claim for claim in incast.load_study("hpcc").claims}
+    # 70 % of payload and 77.7 % of all bytes: a ratio of 1.11.
+    assert [check.above for check in claims["E18"].check] == [pytest.approx(77.7 / 70)]
+    assert "at most 15 %" in claims["E10"].statement
+    assert [(check.above, check.below) for check in claims["E10"].check] == [(1, None)] * 2 + [(None, 1.15)] * 2
+    assert "by half" in claims["E21"].statement
+    assert [check.below for check in claims["E21"].check] == [0.5] * 2
