@@ -8,7 +8,8 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +19,7 @@ from incast import _quantity
 from incast.study import StudyMap, map_writing, space
 from incast.study.deciding import influences
 from incast.study.description import OpenParameter
+from incast.study.results import StudyResults
 from incast.sweep import SweepProgress
 
 KNOWN = ROOT / "tests" / "data" / "map"
@@ -201,13 +203,35 @@ def test_claims_have_their_setting_and_their_share(found: StudyMap, tmp_path: Pa
     share = incast.open_study(out).claims["small"].share_of_space
     assert share is not None
     assert (share["share"], share["holds"], share["points"], share["judged"]) == (0.5, 16, 32, "fails")
+    assert share["disagrees"] is False
     small = incast.open_study(out).claims["small"]
     assert small.spaced()[-1].endswith(" % of it)")
     otherwise = dataclasses.replace(small, verdict="holds").spaced()[-1]
-    assert otherwise.endswith(" % of it), but in the map's own runs it fails at the judged setting")
+    assert otherwise.endswith(
+        " % of it), but in the map's own, smaller runs it fails at the judged setting: the map does not speak about "
+        "this claim"
+    )
     assert "holds at 16 of 32 points of the space of open parameters" in done.stdout
     assert "Holds at 16 of 32 points" in (out / "claims.md").read_text(encoding="utf-8")
     assert "Holds at 16 of 32 points" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_marks_claims_that_the_map_judges_otherwise(found: StudyMap) -> None:
+    # At the judged setting the map has: small fails, large fails, slow fails, any holds.
+    verdicts = {"small": "holds", "large": "fails", "slow": "undecided", "any": "not measured"}
+    claims = [SimpleNamespace(id=name, verdict=verdict) for name, verdict in verdicts.items()]
+    page = list(map_writing.section(found, cast(StudyResults, SimpleNamespace(scale="paper", claims=claims))))
+    assert "The map has runs of its own, smaller than those of scale paper above: one run at each point." in page
+    assert any(line.startswith("Claims marked † have another verdict in these runs than in the study") for line in page)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in page if " of 32 points |" in line]
+    assert [(row[0].partition(",")[0], row[3], row[4]) for row in cells] == [
+        ("small†", "fails", "holds"), ("large", "fails", "fails"), ("slow†", "fails", "undecided"),
+        ("any", "holds", "not measured"),
+    ]  # fmt: skip
+    share = found["small"].share_of_space("holds")
+    assert share is not None
+    assert share["disagrees"] is True
+    assert not any("†" in line for line in map_writing.findings(found))
 
 
 def test_command(command: Command, tmp_path: Path) -> None:

@@ -81,7 +81,8 @@ def page() -> Iterator[str]:
         "seconds of simulation |",
         "| `NAME/` | dataset of sweep NAME, or of analysis NAME: `analysis.json`, `figures.parquet` |",
         "| `claims.json` | claims with verdicts, intervals and values per seed, setting of open parameters and "
-        "`share_of_space` with the map's verdict at the judged setting (if judged with `--map`); figures with values "
+        "`share_of_space` with the map's verdict at the judged setting, and `disagrees` if that is another (if judged "
+        "with `--map`); figures with values "
         "of charts and rows of tables |",
         "| `claims.md` | claims and tables as text |",
         "| `tables/NAME.csv` | table NAME, unrounded: the mean of each figure, and its range over seeds (`_least`, "

@@ -52,7 +52,8 @@ def _together(found: StudyMap) -> str:
 
 def _claims(found: StudyMap) -> str:
     rows = [(*map_writing.cells(claim), claim.statement) for claim in found.claims]
-    lead = element("p", f"{map_writing.head(found)}.", "lead")
+    size = f" Runs at each point: {size}." if (size := map_writing.scale(found)) else ""
+    lead = element("p", f"{map_writing.head(found)}.{size}", "lead")
     judged = "".join(f"<li>{badge(claim.verdicts[0], f'{claim.id} ')}</li>" for claim in found.claims)
     overview = f'<ol class="verdicts" aria-label="Verdicts at the judged setting">{judged}</ol>'
     numbers = [number for number, numeric in enumerate(map_writing.NUMERIC) if numeric]

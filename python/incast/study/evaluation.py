@@ -59,7 +59,7 @@ def page(found: StudyResults, drawn: Mapping[str, str], of_map: StudyMap | None 
     for name in KINDS:
         yield from _verdicts(name, [claim for claim in found.claims if kind(claim.origin, claim.calibration) == name])
     if of_map is not None:
-        yield from map_writing.section(of_map)
+        yield from map_writing.section(of_map, found)
     yield from _figures_of(found, drawn)
     yield from _failures([claim for claim in found.claims if claim.verdict == "fails"])
     yield from ["## Provenance", "", "| | |", "|---|---|"]
@@ -154,10 +154,13 @@ def provenance(found: StudyResults) -> dict[str, str]:
 
 def claims(found: StudyResults, of_map: StudyMap | None = None) -> str:
     """Verdicts for programs, a claim per line; a check's label is its metric and series."""
-    shares = {} if of_map is None else {claim.id: claim.share_of_space() for claim in of_map.claims}
+    mapped = {} if of_map is None else {claim.id: claim for claim in of_map.claims}
     head: dict[str, Any] = {"study": found.study, "scale": found.scale, "provenance": provenance(found)}
     text = json.dumps(head, allow_nan=False).removesuffix("}")
-    all_claims = (replace(one, share_of_space=shares.get(one.id, one.share_of_space)) for one in found.claims)
+    all_claims = (
+        replace(one, share_of_space=mapped[one.id].share_of_space(one.verdict)) if one.id in mapped else one
+        for one in found.claims
+    )
     trees = (_short(claim.to_tree()) for claim in all_claims)
     rows = ",\n".join(json.dumps(tree, allow_nan=False, separators=(",", ":")) for tree in trees)
     return f'{text}, "claims": [\n{rows}\n]}}\n'

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from incast._markdown import table
 from incast.study.counting import mark
-from incast.study.description import Value
-from incast.study.mapped import SIGNIFICANT, MappedClaim, StudyMap
+from incast.study.description import SCALES, Value
+from incast.study.mapped import RUNS, SIGNIFICANT, MappedClaim, StudyMap
 from incast.study.writing import MARGIN, columns, wrapped
 
+if TYPE_CHECKING:
+    from incast.study.results import StudyResults
+
 ABOUT = (
-    "Verdicts at points are of means over seeds, without their intervals: a map shows where a claim holds, not how "
-    f"certain. A parameter decides a claim if its values differ between points where the claim holds and others, with "
-    f"p < {SIGNIFICANT:g} (permutations, corrected for the number of parameters)."
+    "Verdicts at points, also at the judged setting, are of means over the seeds of the map's runs, without their "
+    "intervals: a map shows where a claim holds, not how certain. A parameter decides a claim if its values differ "
+    f"between points where the claim holds and others, with p < {SIGNIFICANT:g} (permutations, corrected for the "
+    "number of parameters)."
 )
 """Meaning of the verdicts and of the deciding parameters."""
 FEW = 10
@@ -23,6 +28,8 @@ NUMERIC = (False, True, True, False, False)
 """True for columns of numbers, which are aligned right."""
 PARAMETERS = ("open parameter", "plausible", "judged", "reason of the judged setting")
 NONE_DECIDES = "none"
+UNSURE = "\N{DAGGER}"
+"""Mark of claims that the map's runs and the study judge differently at the judged setting."""
 
 
 def setting(point: dict[str, Value]) -> str:
@@ -48,8 +55,19 @@ def decided(claim: MappedClaim) -> str:
     return ", ".join(f"{each.name} ({each.distance:.2f})" for each in found) or NONE_DECIDES
 
 
-def findings(found: StudyMap) -> Iterator[str]:
-    """Sentences about the points at which published statements hold together."""
+def findings(found: StudyMap, unsure: Collection[str] = ()) -> Iterator[str]:
+    """Sentences about the points at which published statements hold together; `unsure` claims are marked."""
+    yield from _together(found, unsure)
+    of_map = [each for each in found.claims if each.id in found.together.claims]
+    rest = [each for each in of_map if each.id not in unsure]
+    if rest and len(rest) < len(of_map):
+        points = range(len(found.points))
+        hold = sum(all(each.verdicts[point] == "holds" for each in rest) for point in points)
+        others = f"the other {len(rest)} hold" if len(rest) > 1 else "the other one holds"
+        yield f"Without claims marked {UNSURE}: {others} at {hold or 'none'} of {len(points)} points."
+
+
+def _together(found: StudyMap, unsure: Collection[str]) -> Iterator[str]:
     together, count = found.together, len(found.points)
     if not together.claims:
         yield "The map measures no published statement."
@@ -65,14 +83,20 @@ def findings(found: StudyMap) -> Iterator[str]:
     at = place(together.best)
     yield (
         f"Most hold at {at}: {together.holds} of {len(together.claims)}, with {setting(found.points[together.best])}. "
-        f"Not holding there: {', '.join(together.fail)}."
+        f"Not holding there: {_marked(together.fail, unsure)}."
     )
     if together.nowhere:
-        yield f"Hold at no point: {', '.join(together.nowhere)}."
+        yield f"Hold at no point: {_marked(together.nowhere, unsure)}."
     if together.conflicts:
-        pairs = "; ".join(f"{one} and {other}" for one, other in together.conflicts[:FEW])
+        named = (tuple(_marked([each], unsure) for each in pair) for pair in together.conflicts[:FEW])
+        pairs = "; ".join(f"{one} and {other}" for one, other in named)
         more = f"; {len(together.conflicts) - FEW} more pairs" if len(together.conflicts) > FEW else ""
         yield f"Contradict each other (each holds at some point, never both at the same point): {pairs}{more}."
+
+
+def _marked(claims: Iterable[str], unsure: Collection[str]) -> str:
+    """Claims as a list, with marks."""
+    return ", ".join(f"{each}{UNSURE}" if each in unsure else each for each in claims)
 
 
 def place(number: int) -> str:
@@ -89,6 +113,11 @@ def head(found: StudyMap) -> str:
     )
 
 
+def scale(found: StudyMap) -> str:
+    """Size of the runs at a point; empty for maps of earlier versions."""
+    return str(found.manifest.get(RUNS, ""))
+
+
 def parameters(found: StudyMap) -> list[tuple[str, ...]]:
     """The open parameters as rows of a table; see `PARAMETERS`."""
     return [(axis.name, axis.plausible, str(axis.judged), axis.reason) for axis in found.axes]
@@ -97,6 +126,8 @@ def parameters(found: StudyMap) -> list[tuple[str, ...]]:
 def terminal(found: StudyMap) -> Iterator[str]:
     """A map for the terminal."""
     yield head(found)
+    if size := scale(found):
+        yield from wrapped(f"{MARGIN}runs at each point: {size}", MARGIN * 2)
     for axis in found.axes:
         yield from wrapped(f"{MARGIN}{axis.name}: {axis.plausible}; judged: {axis.judged}", MARGIN * 2)
     yield ""
@@ -108,21 +139,41 @@ def terminal(found: StudyMap) -> Iterator[str]:
     yield from wrapped(ABOUT, "")
 
 
-def section(found: StudyMap) -> Iterator[str]:
-    """A map as a section of the page of a study: claims that it measures."""
+def section(found: StudyMap, study: StudyResults) -> Iterator[str]:
+    """A map as a section of the page of a study: claims that it measures, next to the verdicts of the study."""
     yield from ["## Map of open parameters", "", f"{head(found)[len(found.study) + 2 :]}.", ""]
     yield from table(PARAMETERS, parameters(found))
     measured = [each for each in found.claims if each.points]
-    yield from ["", *table(HEADINGS, map(cells, measured)), "", ABOUT]
+    verdicts = {claim.id: claim.verdict for claim in study.claims}
+    unsure = [each.id for each in measured if each.id in verdicts and each.disagrees(verdicts[each.id])]
+    size = f": {size}" if (size := scale(found)) else ""
+    smaller = "" if study.scale == SCALES[0] else f", smaller than those of scale {study.scale} above"
+    yield from ["", f"The map has runs of its own{smaller}{size}."]
+    if unsure:
+        yield (
+            f"Claims marked {UNSURE} have another verdict in these runs than in the study, with the same judged "
+            "setting: the map does not speak about these claims."
+        )
+    yield ""
+    heads = (*HEADINGS[:3], "judged setting, map", "judged setting, study", *HEADINGS[4:])
+    rows = (_compared(each, verdicts.get(each.id, ""), each.id in unsure) for each in measured)
+    yield from [*table(heads, rows), "", ABOUT]
     others = [each.id for each in found.claims if not each.points]
     if others:
         yield from ["", f"Not part of the map: {', '.join(others)}."]
-    yield from ["", *(f"- {text}" for text in findings(found)), ""]
+    yield from ["", *(f"- {text}" for text in findings(found, unsure)), ""]
+
+
+def _compared(claim: MappedClaim, verdict: str, unsure: bool) -> tuple[str, ...]:
+    """A claim as a row of a table, next to the study's verdict."""
+    named, share, interval, judged, by = cells(claim)
+    return named.replace(claim.id, f"{claim.id}{UNSURE}", 1) if unsure else named, share, interval, judged, verdict, by
 
 
 def markdown(found: StudyMap) -> str:
     """A map as a page."""
     lines = [f"# {found.manifest['title']}: map of open parameters", "", f"{head(found)}.", ""]
+    lines += [f"Runs at each point: {size}.", ""] if (size := scale(found)) else []
     lines += table(PARAMETERS, parameters(found))
     claims = ((*cells(each), each.statement) for each in found.claims)
     lines += ["", "## Claims", "", *table((*HEADINGS, "statement"), claims)]

@@ -20,6 +20,8 @@ CONTENT = "map.json"
 TABLE = "map.md"
 PAGE = "map.html"
 FILES = (CONTENT, TABLE, PAGE)
+RUNS = "runs_at_point"
+"""Key of the manifest: size of the runs at a point, in words."""
 FORMAT = 1
 """Format of map.json; another one is refused."""
 SIGNIFICANT = 0.01
@@ -107,8 +109,12 @@ class MappedClaim:
         """The parameters that decide it: at most two."""
         return tuple(each.name for each in self.influences if each.p < SIGNIFICANT)[:DECIDING]
 
-    def share_of_space(self) -> dict[str, Any] | None:
-        """The share with its interval, as in claims.json; `None` if not measured."""
+    def disagrees(self, verdict: Verdict) -> bool:
+        """True if the map's runs have another verdict at the judged setting than a study, and both are measured."""
+        return verdict != self.verdicts[0] and "not measured" not in (verdict, self.verdicts[0])
+
+    def share_of_space(self, verdict: Verdict) -> dict[str, Any] | None:
+        """The share with its interval, as in claims.json, next to a study's verdict; `None` if not measured."""
         if not self.points:
             return None
         return {
@@ -118,6 +124,7 @@ class MappedClaim:
             "holds": self.holds,
             "points": self.points,
             "judged": self.verdicts[0],
+            "disagrees": self.disagrees(verdict),
         }
 
 

@@ -16,7 +16,7 @@ from incast.errors import ScenarioError, translated
 from incast.study import deciding, map_writing, mapped, measuring, output, space
 from incast.study.checking import Checked
 from incast.study.description import MAP, MAP_RANK, SCALES, Claim
-from incast.study.figures import Measured, NotUniqueError, figures
+from incast.study.figures import SEED, Measured, NotUniqueError, figures
 from incast.study.folder import Description
 from incast.study.judging import AmbiguousError, estimated, together
 from incast.study.mapped import Axis, MappedClaim, MappedFigure, StudyMap
@@ -115,6 +115,7 @@ def run(
             manifest["wall_s"] = round(manifest["wall_s"] + time.monotonic() - began, 3)
             output.keep(out, manifest)
         manifest["cpu_s"] = round(sum(each.cost()[0] for each in done.values()), 3)
+        manifest[mapped.RUNS] = _size(description, checked)
         output.keep(out, manifest)
         claims = _claims(description, checked, planned, done)
         axes = [_axis(each) for each in checked.opened]
@@ -126,6 +127,17 @@ def run(
 
         write(found)
         return found
+
+
+def _size(description: Description, checked: Checked) -> str:
+    """Size of the runs at a point in words: the study's own, with the number of seeds."""
+    about = description.study.scale.map.about if description.study.scale.map else ""
+    counts = (len({run.columns[SEED] for run in plan.runs if SEED in run.columns}) for plan in checked.maps.values())
+    seeds = sorted({count for count in counts if count})
+    if not seeds or "seed" in about:
+        return about
+    count = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seed{'' if seeds[0] == 1 else 's'}"
+    return f"{count}; {about}" if about else count
 
 
 def _axis(opened: Opened) -> Axis:

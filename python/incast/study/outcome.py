@@ -67,8 +67,8 @@ class ClaimOutcome:
     setting: dict[str, Value] = field(default_factory=dict)
     """Judged values of the open parameters that its sweeps have, by name."""
     share_of_space: dict[str, Any] | None = None
-    """Share of the space of open parameters in which it holds, with its interval, and the map's verdict at the judged
-    setting; `None` without a map."""
+    """Share of the space of open parameters in which it holds, with its interval, the map's verdict at the judged
+    setting, and if that differs from this verdict; `None` without a map."""
 
     def counted(self, verdict: Verdict) -> str:
         """Number of figures with a verdict: `2 of 6 figures`."""
@@ -85,10 +85,12 @@ class ClaimOutcome:
                 f"holds at {share['holds']} of {share['points']} points of the space of open parameters "
                 f"({100 * share['low']:.0f} to {100 * share['high']:.0f} % of it)"
             )
-            # A map's runs are fewer and often shorter.
             judged = share.get("judged")
-            if {self.verdict, judged} == {"holds", "fails"}:
-                texts[-1] += f", but in the map's own runs it {judged} at the judged setting"
+            if judged in ("holds", "fails") and self.verdict not in (judged, "not measured"):
+                texts[-1] += (
+                    f", but in the map's own, smaller runs it {judged} at the judged setting: the map does not speak "
+                    "about this claim"
+                )
         return texts
 
     def to_tree(self) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def _judged(
     of_map: StudyMap | None = None,
 ) -> StudyResults:
     """Check every claim, and write the verdicts."""
-    shares = {claim.id: claim.share_of_space() for claim in of_map.claims} if of_map else {}
+    mapped = {claim.id: claim for claim in of_map.claims} if of_map else {}
     planned = checked.plans[manifest["scale"]]
     measured, tabled = measure(description, checked, planned, parts)
     looks = {name: sequential.looks(plan, manifest.get(CAP)) for name, plan in planned.items()}
@@ -124,7 +124,8 @@ def _judged(
         except AmbiguousError as error:
             raise error.located(description.claims_document, number, claim) from None
         setting = checked.setting(description.claims.metric[check.metric].part for check in claim.check)
-        outcomes.append(replace(outcome, setting=setting, share_of_space=shares.get(claim.id)))
+        share = mapped[claim.id].share_of_space(outcome.verdict) if claim.id in mapped else None
+        outcomes.append(replace(outcome, setting=setting, share_of_space=share))
     manifest["format"] = results.FORMAT
     found = StudyResults(out, manifest, Claims(outcomes), draw_figures(description, checked, measured, tabled))
     output.keep(out, manifest)
