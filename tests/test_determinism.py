@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import incast
-from conftest import SMALL, write
+from conftest import ROOT, SMALL, write
 
 ONE_SCHEME = """
 [fabric.fat_tree]
@@ -54,6 +54,21 @@ def test_other_seed_other_flows(tmp_path: Path) -> None:
     first = run(tmp_path, "first", threads=1)
     other = run(tmp_path, "other", threads=1, text=SMALL.replace("seed = 7", "seed = 8"))
     assert first["flows.parquet"] != other["flows.parquet"]
+
+
+def test_another_label_draws_other_flows_as_the_template_says(tmp_path: Path) -> None:
+    text = (ROOT / "python" / "incast" / "templates" / "leaf-spine.toml").read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith('label = "background"'))
+    assert line.endswith("another label draws other random flows")
+
+    def sizes(text: str) -> list[tuple[object, ...]]:
+        flows = incast.load(write(tmp_path, text)).run(tmp_path / "out", overwrite=True).flows
+        return [(row["start_ps"], row["src"], row["size_bytes"]) for row in flows.dicts()]
+
+    poisson = ONE_SCHEME.partition("[[workload]]\nincast")[0] + '[scheme.DCQCN]\ncontrol = "dcqcn"\n'
+    labelled = poisson.replace("[[workload]]", '[[workload]]\nlabel = "poisson"')
+    assert sizes(labelled) == sizes(poisson)
+    assert sizes(labelled.replace('"poisson"', '"bg"')) != sizes(poisson)
 
 
 def test_measuring_changes_nothing(tmp_path: Path) -> None:
