@@ -369,6 +369,23 @@ def test_legends_fit_a_narrow_window(browser: Browser, tmp_path: Path) -> None:
     assert found.said == []
 
 
+def test_names_with_a_common_beginning_stay_different(browser: Browser, tmp_path: Path) -> None:
+    name = "{} with the parameters of 2015 and a very long name indeed"
+    text = SMALL.replace("scheme.DCQCN]", f'scheme."{name.format("DCQCN")} (a)"]')
+    text = text.replace("scheme.HPCC]", f'scheme."{name.format("DCQCN")} (b)"]')
+    text = text.replace("[workload.poisson]", f'label = "{name.format("Flows")}"\n[workload.poisson]')
+    incast.load(write(tmp_path, text)).run(tmp_path / "results")
+    found = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html"))
+    drawing = found.page.locator("#figure-slowdown svg")
+    entries = drawing.locator(".role-legend-label text").all_text_contents()
+    assert [entry[-3:] for entry in entries] == ["(a)", "(b)"]
+    assert all(entry.startswith("DCQCN with") and "…" in entry for entry in entries)
+    texts = drawing.locator("text").all_text_contents()
+    ends = [text.rpartition(": ")[2] for text in texts if text.startswith("Flows with")]
+    assert ends == ["median", "95th percentile", "99th percentile"]
+    assert found.said == []
+
+
 def test_values_of_a_sweep_are_ticks_with_all_digits(browser: Browser, tmp_path: Path) -> None:
     found = opened(browser, report.write(make_alphas(tmp_path / "alphas"), tmp_path / "page.html"))
     labels = found.page.locator("#figure-over .role-axis-label text")

@@ -688,3 +688,11 @@ def test_values_close_together_have_ticks_without_overlapping_labels() -> None:
     assert [label.get_text() for label in labels] == ["0 B", "10 kB", "20 kB", "25 kB", "28.3 kB"]
     extents = [label.get_window_extent() for label in labels]
     assert all(left.x1 < right.x0 for left, right in pairwise(extents))
+
+
+def test_names_are_cut_where_they_do_not_differ() -> None:
+    # 8 of 14 letters: the middle goes.
+    assert plot_text.cut("DCQCN 2015 (a)", ["DCQCN 2015 (b)"], 8) == "DCQC…(a)"
+    # The difference is in the middle: it stays, after two letters that stand before it.
+    assert plot_text.cut("DCQCN of a 40G NIC, vendor", ["DCQCN of a 25G NIC, vendor"], 8) == "DC…a 40G…"
+    assert plot_text.cut("DCQCN of 2015", [], 4) == "DC…15"

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from incast._library import needed
@@ -92,8 +92,9 @@ def add_legend(figure: Figure | SubFigure, handles: dict[str, Any], title: str |
     texts = legend.get_texts()
     widest = max(_width(figure, text) for text in texts)
     margins = legend.get_window_extent(_renderer(figure)).width - widest
+    names = [text.get_text() for text in texts]
     for text in texts:
-        _shorten(figure, text, most - margins)
+        _shorten(figure, text, most - margins, names)
 
 
 def add_title(figure: Figure | SubFigure, title: str) -> None:
@@ -333,13 +334,31 @@ def _break(figure: Figure | SubFigure, text: Any, most: float) -> None:
     text.set_text("\n".join(lines))
 
 
-def _shorten(figure: Figure | SubFigure, text: Any, most: float) -> None:
-    """Cut letters off a text's end until it is at most so many pixels wide."""
+def _shorten(figure: Figure | SubFigure, text: Any, most: float, names: Sequence[str] = ()) -> None:
+    """Cut letters out of a text's middle until it is at most so many pixels wide."""
     whole = text.get_text()
-    for end in range(len(whole) - 1, 0, -1):
+    for letters in range(len(whole) - 1, 0, -1):
         if _width(figure, text) <= most:
             return
-        text.set_text(whole[:end].rstrip() + "…")
+        text.set_text(cut(whole, names, letters))
+
+
+def cut(text: str, names: Sequence[str], letters: int) -> str:
+    """A text without its middle, of so many letters.
+
+    It has the first letter that differs from the nearest of other names, so that names with a common beginning stay
+    different.
+    """
+    common = (
+        takewhile(lambda pair: pair[0] == pair[1], zip(text, name, strict=False)) for name in names if name != text
+    )
+    differs = max((len(list(pairs)) for pairs in common), default=0)
+    left, right = letters - letters // 2, letters // 2
+    if differs < left or differs >= len(text) - right:
+        return f"{text[:left].rstrip()}…{text[len(text) - right :].lstrip()}"
+    head = (letters + 3) // 4
+    end = differs + letters - 2 * head
+    return f"{text[:head].rstrip()}…{text[differs - head : end].strip()}{'…' if end < len(text) else ''}"
 
 
 def _width(figure: Figure | SubFigure, text: Any) -> float:

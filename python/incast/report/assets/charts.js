@@ -38,8 +38,8 @@ function config() {
       labelFontSize: 11, titleFontSize: 11.5, titleFontWeight: "normal", tickSize: 4, labelLimit: 150,
     },
     axisX: { titleAnchor: "end" },
-    header: { labelColor: text, labelFontSize: 12, labelFontWeight: 600, labelPadding: 6, labelLimit: 300 },
-    legend: { labelColor: text, titleColor: quiet, labelFontSize: 12, labelLimit: 240, titleFontWeight: "normal", symbolOpacity: 1, symbolBaseFillColor: text },
+    header: { labelColor: text, labelFontSize: 12, labelFontWeight: 600, labelPadding: 6, labelLimit: WIDEST_PANEL + 20 },
+    legend: { labelColor: text, titleColor: quiet, labelFontSize: 12, labelLimit: WIDEST_ENTRY + 20, titleFontWeight: "normal", symbolOpacity: 1, symbolBaseFillColor: text },
     facet: { spacing: 26 },
   };
 }
@@ -48,7 +48,47 @@ function config() {
 function entryWidth({ scale, legend }) {
   const longest = Math.max(0, ...(scale?.domain ?? []).map((name) => String(name).length));
   // Names of equal schemes are two names.
-  return Math.max(150, 36 + Math.min(240, 7 * longest * (legend.labelExpr ? 2 : 1)));
+  return Math.max(150, 36 + Math.min(WIDEST_ENTRY, 7 * longest * (legend.labelExpr ? 2 : 1)));
+}
+
+/** Widest names of panels and of entries of legends, in pixels. */
+const WIDEST_PANEL = 300, WIDEST_ENTRY = 240;
+const pen = document.createElement("canvas").getContext("2d");
+
+/** A text without its middle, of so many letters; with the first letter that differs from the nearest of other names. */
+function cut(text, names, letters) {
+  const common = (name) => {
+    let end = 0;
+    while (end < text.length && name[end] === text[end]) end++;
+    return end;
+  };
+  const differs = Math.max(0, ...names.filter((name) => name !== text).map(common));
+  const left = Math.ceil(letters / 2), right = letters - left;
+  if (differs < left || differs >= text.length - right) return `${text.slice(0, left)}…${text.slice(text.length - right)}`;
+  const head = Math.ceil(letters / 4), from = differs - head;
+  const end = from + letters - head;
+  return `${text.slice(0, head)}…${text.slice(from, end)}${end < text.length ? "…" : ""}`;
+}
+
+vega.expressionFunction("shortened", (text, names, widest, weight) => {
+  pen.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
+  const whole = String(text);
+  let made = whole;
+  for (let letters = whole.length - 1; letters > 2 && pen.measureText(made).width > widest; letters--) made = cut(whole, names, letters);
+  return made;
+});
+
+/** The specification with names of panels and entries that are as wide as there is space; `panel`: width of a panel. */
+function named(spec, panel) {
+  const label = (given, names, widest, weight) => ({
+    ...given,
+    labelExpr: `shortened(${given.labelExpr ?? "datum.label"}, ${JSON.stringify((names ?? []).map(String))}, ${widest}, ${weight})`,
+  });
+  return JSON.parse(JSON.stringify(spec, (_, value) => {
+    if (value?.header) return { ...value, header: label(value.header, Array.isArray(value.sort) ? value.sort : [], panel, 600) };
+    if (value?.type === "nominal" && value.legend) return { ...value, legend: label(value.legend, value.scale?.domain, WIDEST_ENTRY, 400) };
+    return value;
+  }));
 }
 
 /** Least width of a panel in pixels, and most times that a chart is drawn to find its width. */
@@ -79,7 +119,8 @@ async function viewOf(spec, rows, container, available) {
   const width = available - 4;
   const make = async (inner) => {
     const [fit, columns, given] = fitted(spec, width, inner);
-    const compiled = vegaLite.compile({ ...themed(fit), data: { values: rows } }, { config: config(), logger: vega.logger(vega.Error) });
+    const texts = named(themed(fit), Math.min(WIDEST_PANEL, given + 20));
+    const compiled = vegaLite.compile({ ...texts, data: { values: rows } }, { config: config(), logger: vega.logger(vega.Error) });
     const view = new vega.View(vega.parse(compiled.spec), { renderer: "svg", container, hover: true, tooltip: hint });
     await view.runAsync();
     const svg = container.querySelector("svg");
