@@ -28,7 +28,8 @@ macro_rules! patterns {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct WorkloadSpec {
-            /// Label of its flows in results, shared by entries of the same label. Default: the pattern's name.
+            /// Label of its flows in results, shared by entries of the same label. It names the entry's random streams: with another
+            /// label, the same seed draws other flows. Default: the pattern's name.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub label: Option<String>,
             /// Tenant of the pattern: a `[[tenant]]`, or one of its tenants, such as `x3`. Each tenant has its own pattern,

@@ -230,7 +230,8 @@ pub struct EdgeOnlyParams {
     /// Minimum received bytes per feedback message; sets the time between measurements. Default 10kB (our choice).
     #[schemars(transform = least("1B"))]
     pub feedback_every: Bytes,
-    /// Silence after which a VM or sender does not count. Default 10ms (our choice).
+    /// Silence after which a VM or sender does not count. VMs that received a packet since, ACKs included, divide their server's
+    /// link by their hoses; what one does not use is lost. Default 10ms (our choice).
     #[schemars(transform = above("0s"))]
     pub idle_timeout: Time,
     /// Rate limiters.
