@@ -116,9 +116,20 @@ schemes = ["HPCC"]
     assert json.loads(plan.runs[0].tree)["workload"][0]["incast"]["size"] == "8kB"
 
 
+def test_skip_and_set_at_other_scales(tmp_path: Path) -> None:
+    """The file's `skip` has values of a scale; its `set` is the value of one of two points."""
+    text = 'skip = [{ seed = 7 }]\nset = { "ecn.kmin" = "9kB" }\n' + SEEDS + POINTS
+    scale = "[scale.smoke]\nskip = [{ seed = 1 }]\nvalues = { seed = [1, 7, 8], buffer = ['small'] }\n"
+    assert len(planned(tmp_path, text + scale).runs) == 8
+    assert cells(planned(tmp_path, text + scale, scale="smoke")) == [(8, "small", "DCQCN"), (8, "small", "HPCC")]
+
+
 def test_kinds_of_columns(tmp_path: Path) -> None:
     plan = planned(tmp_path, '[[vary]]\nname = "kmin"\npath = "ecn.kmin"\nvalues = ["100kB", 200000]\n')
     assert [run.columns["kmin"] for run in plan.runs[::2]] == ["100kB", "200000"]
+    skip = "skip = [{ kmin = 200000 }]\n"
+    plan = planned(tmp_path, f'{skip}[[vary]]\nname = "kmin"\npath = "ecn.kmin"\nvalues = ["100kB", 200000]\n')
+    assert [run.columns["kmin"] for run in plan.runs] == ["100kB", "100kB"]
     plan = planned(tmp_path, LOADS.replace("0.4]", "1]"))
     assert [type(run.columns["load"]) for run in plan.runs] == [float] * 4
 
@@ -376,6 +387,22 @@ BAD = {
     "scheme twice": ('schemes = ["HPCC", "HPCC"]\n', "schemes", ("HPCC", "twice")),
     "no scheme": ("schemes = []\n", "schemes", ("empty",)),
     "unknown column to skip": ("skip = [{ sed = 1 }]\n" + SEEDS, "skip", ("sed", "seed")),
+    "unknown value to skip": (
+        "skip = [{ seed = 1 }, { seed = [2, 3] }]\n" + SEEDS,
+        "skip",
+        ("the axis `seed` has no value `3`", "(skip[1].seed)", "= allowed: 1, 2"),
+    ),
+    "unknown scheme to skip": (
+        "skip = [{ scheme = 'hpcc' }]\n" + SEEDS,
+        "skip",
+        ("unknown scheme `hpcc`", "(skip[0].scheme)", "did you mean `HPCC`?"),
+    ),
+    "set of a varied field": ("set = { seed = 5 }\n" + SEEDS, "set", ("`seed` is varied by the axis `seed`",)),
+    "set of a field of all points": (
+        'set = { "ecn.kmin" = "9kB" }\n' + POINTS.replace('is" }', 'is", set = { ecn = { kmin = "30kB" } } }'),
+        "set",
+        ("`ecn.kmin` is varied by the axis `buffer`",),
+    ),
     "all skipped": ("skip = [{}]\n" + SEEDS, None, ("no runs",)),
     "bad TOML": ("[[vary\n", "[[vary", ("]",)),
     "no file": ("", "gone.toml", ("cannot read gone.toml: No such file",)),
@@ -564,5 +591,7 @@ def test_nothing_is_finished(tmp_path: Path) -> None:
 
     with pytest.raises(ScenarioError, match="enough"):
         sweep.run(planned(tmp_path, SEEDS), tmp_path / "out", jobs=1, progress=stop)
-    with pytest.raises(ResultsError, match="no finished runs"):
-        incast.open_sweep(tmp_path / "out").connect()
+    none = incast.open_sweep(tmp_path / "out")
+    for read in (none.connect, none.figures):
+        with pytest.raises(ResultsError, match="none of the 4 runs of this sweep is finished"):
+            read()

@@ -19,6 +19,7 @@ from incast.analysis.kind import Kind
 from incast.analysis.kinds import kinds
 from incast.errors import ScenarioError
 from incast.sweep.file import Axis, Value
+from incast.sweep.skips import Skips
 from incast.sweep.text import shown
 
 KEY_DIGITS = 16
@@ -158,14 +159,11 @@ class _Reader:
             raise self.document.unknown(where, "parameter", parameter, self.hints)
 
     def cells(self, names: list[str], axes: list[list[_Choice]]) -> Iterator[Cell]:
-        skips = [*self.file.skip, *(self.file.scale[self.scale].skip if self.scale else [])]
-        for skip in skips:
-            for name in skip:
-                if name not in names:
-                    raise self.document.unknown("skip", "column", name, names)
+        values_of = {name: [one.shown for one in choices] for name, choices in zip(names, axes, strict=True)}
+        skips = Skips(self.document, self.file, self.scale, values_of, names)
         for chosen in product(*axes):
             columns = {name: choice.shown for name, choice in zip(names, chosen, strict=True)}
-            if not any(_matches(skip, columns) for skip in skips):
+            if not skips.match(columns):
                 yield self.cell(columns, chosen)
 
     def cell(self, columns: dict[str, Value], chosen: tuple[_Choice, ...]) -> Cell:
@@ -192,8 +190,3 @@ class _Reader:
             raise ScenarioError(f"{self.path}{f' ({point})' if point else ''}: {text}", error.diagnostics) from None
         of = json.dumps([self.kind.name, values, columns, stamp, _core.__build__], sort_keys=True)
         return Cell(hashlib.sha256(of.encode()).hexdigest()[:KEY_DIGITS], columns, parameters)
-
-
-def _matches(skip: dict[str, Any], columns: dict[str, Value]) -> bool:
-    """True if an entry of `skip` means this cell."""
-    return all(columns[name] in (value if isinstance(value, list) else [value]) for name, value in skip.items())

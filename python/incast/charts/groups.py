@@ -130,7 +130,7 @@ def read_sweep(folder: Path, name: str | None = None) -> Group:
     sweep = open_sweep(folder)
     variations = variations_of(sweep)
     if not variations:
-        raise ResultsError(f"{folder}: none of the {len(sweep.runs)} runs of this sweep is finished")
+        raise sweep.nothing()
     missing = tuple(run for run in sweep.runs if run.state != "done")
     return Group(
         name or folder.resolve().name, sweep.title or "", folder, variations, tuple(sweep.index["columns"]), missing

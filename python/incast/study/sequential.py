@@ -11,7 +11,7 @@ from typing import Any
 from incast import sweep
 from incast._interval import CONFIDENCE, interval
 from incast.study.figures import SEED, Choice, Figure, PlannedRun, covers
-from incast.sweep.plan import SCHEME
+from incast.sweep.skips import SCHEME
 
 CAP = 20
 """Most seeds of a figure. Our choice: the interval is then 0.54 standard deviations to each side."""

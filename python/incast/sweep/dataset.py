@@ -116,7 +116,12 @@ class Sweep:
         Args:
             label: Only figures of flows with this label: slowdowns, share of completed flows, iterations.
 
+        Raises:
+            ResultsError: No run is finished, or a file is damaged.
+
         """
+        if not self.done:
+            raise self.nothing()
         from incast.charts.groups import variations_of
         from incast.charts.over import over
 
@@ -132,6 +137,10 @@ class Sweep:
             if place in there
         ]
         return Table.of_rows("figures", fields, [[_plain(row[place]) for place in there] for row in chart.rows])
+
+    def nothing(self) -> ResultsError:
+        """The error about a sweep without a finished run."""
+        return ResultsError(f"{self.path}: none of the {len(self.runs):,} runs of this sweep is finished")
 
     def results(self, run: Run | str) -> Results:
         """The results folder of a finished run, or of its key."""
@@ -169,7 +178,7 @@ class Sweep:
         import duckdb
 
         if not self.done:
-            raise ResultsError(f"{self.path}: this sweep has no finished runs")
+            raise self.nothing()
         for run in self.done:
             self._manifest(run)
         found = {table: self.files(table) for table in tables()}

@@ -24,14 +24,13 @@ from incast.sweep import lengths
 from incast.sweep.columns import taken
 from incast.sweep.file import Axis, Point, SweepFile, Value
 from incast.sweep.overrides import covers, last_part, toml
+from incast.sweep.skips import SCHEME, Skips
 from incast.sweep.text import label, shown
 
 KEY_DIGITS = 16
 """Hexadecimal digits of a run's key: two of a million runs have the same one with probability 3e-8."""
 CARRIERS = ("control", "transport")
 """Fields of schemes with RDMA, and with other transports; each also `_by_label`."""
-SCHEME = "scheme"
-"""The column of schemes, which every table has."""
 MOST_COMBINATIONS = 100_000
 """Most combinations of the axes' values (our choice: planning them takes minutes, and about 5 kB for each run)."""
 TEMPLATE = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
@@ -229,6 +228,7 @@ class _Reader:
         axes = [self.choices(axis, index) for index, axis in enumerate(self.file.vary)]
         self.check_count(axes)
         self.check_axes(axes)
+        self.check_sets()
         self.check_overrides(axes)
         scenario = self.scenario()
         runs = _comparable(list(self.runs(scenario, axes)))
@@ -272,6 +272,22 @@ class _Reader:
                 for earlier, name in zip(axes[:index], self.names, strict=False):
                     if any(covers(path, other) for choice in earlier for other, _, _ in choice.sets):
                         raise self.wrong(where, f"`{path}` is already varied by the axis `{name}`")
+
+    def check_sets(self) -> None:
+        """Raise if every value of an axis sets a field that `set` sets too: `set` would have no effect."""
+        for path in self.file.set:
+            self.check_set(path, join("set", path), None)
+        if self.scale is not None:
+            for path in self.file.scale[self.scale].set:
+                self.check_set(path, join(f"scale.{self.scale}.set", path), self.scale)
+
+    def check_set(self, path: str, where: str, scale: str | None) -> None:
+        for axis, name in zip(self.file.vary, self.names, strict=True):
+            choices = [[axis.path]] if axis.path is not None else [
+                [*point.set, *(point.scale.get(scale, ()) if scale is not None else ())] for point in axis.points or []
+            ]  # fmt: skip
+            if all(any(covers(varied, path) for varied in choice) for choice in choices):
+                raise self.wrong(where, f"`{path}` is varied by the axis `{name}`: `set` has no effect on it")
 
     def check_overrides(self, axes: list[list[_Choice]]) -> None:
         for text in self.overrides:
@@ -327,8 +343,10 @@ class _Reader:
 
     def runs(self, scenario: Path, axes: list[list[_Choice]]) -> Iterator[Planned]:
         self.check_scale()
-        skips = self.skips()
         types = [_common([choice.shown for choice in axis]) for axis in axes]
+        values_of = {name: [one.shown for one in choices] for name, choices in zip(self.names, axes, strict=True)}
+        skips = Skips(self.document, self.file, self.scale, values_of, (*self.names, SCHEME))
+        there: dict[str, None] = {}
         seen: set[tuple[int, Value]] = set()
         for cell in itertools.product(*axes):
             columns = {name: kind(choice.shown) for name, kind, choice in zip(self.names, types, cell, strict=True)}
@@ -336,9 +354,11 @@ class _Reader:
             values = {(index, choice.shown) for index, choice in enumerate(cell)}
             variation = self.variation(scenario, cell, check=self.check and (not seen or not values <= seen))
             seen |= values
+            there |= dict.fromkeys(variation["scheme"])
             for scheme in self.schemes(variation):
-                if not any(_matches(skip, {**columns, "scheme": scheme}) for skip in skips):
+                if not skips.match({**columns, SCHEME: scheme}):
                     yield self.planned(variation, scenario.parent, columns, scheme)
+        skips.check_schemes(there)
 
     def check_scale(self) -> None:
         if self.scale is None:
@@ -346,17 +366,6 @@ class _Reader:
         for name in self.file.scale[self.scale].values:
             if name not in self.names:
                 raise self.document.unknown(f"scale.{self.scale}.values", "axis", name, self.names)
-
-    def skips(self) -> list[dict[str, Any]]:
-        found = [(skip, f"skip[{index}]") for index, skip in enumerate(self.file.skip)]
-        if self.scale is not None:
-            at = f"scale.{self.scale}.skip"
-            found += [(skip, f"{at}[{index}]") for index, skip in enumerate(self.file.scale[self.scale].skip)]
-        for skip, at in found:
-            for name in skip:
-                if name not in (*self.names, "scheme"):
-                    raise self.document.unknown(at, "column", name, [*self.names, "scheme"])
-        return [skip for skip, _ in found]
 
     def variation(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> dict[str, Any]:
         """The scenario of a cell with all schemes; without `check`, read once for all seeds."""
@@ -476,8 +485,3 @@ def _common(values: list[Value]) -> Callable[[Value], Value]:
     if len(kinds) == 1:
         return kinds.pop()
     return float if kinds == {int, float} else shown
-
-
-def _matches(skip: dict[str, Any], columns: dict[str, Value]) -> bool:
-    """True if a run matches an entry of `skip`."""
-    return all(columns[name] in (value if isinstance(value, list) else [value]) for name, value in skip.items())
