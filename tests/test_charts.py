@@ -29,6 +29,7 @@ from incast.charts.over import titles as over_titles
 from incast.charts.series import with_empty
 from incast.charts.slowdown import by_size
 from incast.charts.study import of_study
+from incast.charts.uneven import uneven_seeds
 from incast.cli import summary
 from incast.findings.drops import drops
 from incast.study.drawing import Bar, DrawnChart
@@ -526,6 +527,21 @@ def test_over_says_which_runs_have_unfinished_or_no_completed_flows() -> None:
         "2 of 3 runs ended with 3 to 5 unfinished flows; slowdowns omit them.",
         "No slowdown, because no flow completed: load=0.3, A.",
     )
+
+
+def test_means_over_different_seeds_are_named() -> None:
+    runs = [(load, seed, who) for load in (0.2, 0.5) for seed in range(1, 5) for who in "AB"]
+    assert list(uneven_seeds(["load", "seed"], "seed", runs)) == []
+    skipped = [run for run in runs if run not in ((0.5, 3, "B"), (0.5, 4, "B"), (0.2, 1, "A"))]
+    assert list(uneven_seeds(["load", "seed"], "seed", skipped)) == [
+        "The means are over different runs: load=0.2, A without seed=1; load=0.5, B without seed=3, 4."
+    ]
+    assert list(uneven_seeds(["load", "seed"], None, skipped)) == []
+    # No run of B has a seed above 1: of its 19 missing seeds four are named.
+    many = [*((seed, "A") for seed in range(1, 21)), (1, "B")]
+    assert list(uneven_seeds(["seed"], "seed", many)) == [
+        "The means are over different runs: B without seed=2, 3, 4, 5, 15 more."
+    ]
 
 
 def test_the_share_of_paused_time_counts_one_priority_of_each_port() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import subprocess
 import sys
 import warnings
@@ -465,10 +466,11 @@ def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
     chosen = command("plot", sweep, "--where", "load=0.3", "--where", "seed=2", "-o", "one.svg")
     assert chosen.returncode == 0, chosen.stderr
     whole = command("plot", sweep, "over", "--figure", "slowdown_p50", "-o", "all.svg")
+    failed = "warning: 1 of 9 runs is not finished (1 failed); repeat the command of the sweep to resume\n"
     bars = "note: Points: means over seeds. Bars: minimum to maximum over seeds.\n"
-    assert (whole.returncode, whole.stderr) == (0, bars)
+    assert (whole.returncode, whole.stderr) == (0, failed + bars)
     one = command("plot", sweep, "over", "--where", "seed=2", "-o", "seed.svg")
-    assert (one.returncode, one.stderr) == (0, "")
+    assert (one.returncode, one.stderr) == (0, failed)
     for wrong, said in (
         (["slowdown"], "4 scenarios match; choose one"),
         (["slowdown", "--where", "lod=1"], "did you mean `load`"),
@@ -480,6 +482,24 @@ def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
         assert done.returncode == 2, wrong
         assert said in done.stderr
     assert not (tmp_path / "wrong.svg").exists()
+
+
+def test_a_sweep_with_missing_runs_is_announced(command: Command, tmp_path: Path) -> None:
+    sweep = make_sweep(tmp_path / "load")
+    one = "1 of 9 runs is not finished (1 failed); repeat the command of the sweep to resume"
+    assert command("report", sweep, "-o", "page.html").stderr == f"warning: {sweep}: {one}\n"
+    assert f'<ul class="warnings"><li>{one}</li>' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    first = incast.sweep.open_sweep(sweep).runs[0]
+    assert first.label == "load=0.3, seed=1, DCQCN"
+    shutil.rmtree(sweep / "runs" / first.key)
+    missing = "2 of 9 runs are not finished (1 failed); repeat the command of the sweep to resume\n"
+    rows = command("results", sweep, "--format", "csv")
+    assert (rows.stdout.count("\n"), rows.stderr) == (8, f"warning: {missing}")
+    drawn = command("plot", sweep, "over", "--figure", "marks", "-o", "all.svg")
+    assert drawn.stderr == (
+        f"warning: {missing}note: The means are over different runs: load=0.3, DCQCN without seed=1.\n"
+        "note: Points: means over seeds. Bars: minimum to maximum over seeds.\n"
+    )
 
 
 def test_values_of_like_ratios_have_ticks_of_their_own(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,13 @@ class Group:
     """The varied columns: `name`, `path` in the scenario if it is one field, `values`."""
     missing: tuple[Run, ...] = ()
     """Runs that failed or did not run."""
+    warning: str | None = None
+    """Warning about these runs, if there are any."""
+
+    @property
+    def seed(self) -> str | None:
+        """The column of seeds, if there is one."""
+        return next((column["name"] for column in self.columns if column["path"] == "seed"), None)
 
     @property
     def heading(self) -> str:
@@ -132,8 +139,9 @@ def read_sweep(folder: Path, name: str | None = None) -> Group:
     if not variations:
         raise sweep.nothing()
     missing = tuple(run for run in sweep.runs if run.state != "done")
+    columns = tuple(sweep.index["columns"])
     return Group(
-        name or folder.resolve().name, sweep.title or "", folder, variations, tuple(sweep.index["columns"]), missing
+        name or folder.resolve().name, sweep.title or "", folder, variations, columns, missing, sweep.incomplete()
     )
 
 
@@ -172,7 +180,7 @@ def distinguished(groups: Sequence[Group]) -> Iterator[Group]:
     names = [group.name for group in groups]
     for group in groups:
         if names.count(group.name) > 1:
-            yield Group(str(group.path), group.title, group.path, group.variations, group.columns, group.missing)
+            yield replace(group, name=str(group.path))
         else:
             yield group
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from incast._interval import interval as interval_of
@@ -13,6 +13,7 @@ from incast._quantity import Kind, parsed
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
+from incast.charts.uneven import uneven_seeds
 from incast.results import ALL
 from incast.sweep.text import label, of_unfinished
 
@@ -70,9 +71,10 @@ def over(
 class Overview:
     """Rows of scenarios, until all are there."""
 
-    def __init__(self, columns: Sequence[str], label: str | None = None) -> None:
-        """Take the varied columns, and the label of the flows."""
+    def __init__(self, columns: Sequence[str], label: str | None = None, seed: str | None = None) -> None:
+        """Take the varied columns, the label of the flows, and the column of seeds."""
         self._columns = columns
+        self._seed = seed
         self._label = None if label == ALL else label
         self._rows: list[tuple[Any, ...]] = []
         self._unfinished: list[int] = []
@@ -84,7 +86,9 @@ class Overview:
 
     def chart(self, palette: Sequence[str]) -> Chart:
         """The chart of all scenarios."""
-        return of_rows(self._columns, self._rows, palette, self._unfinished, label=self._label)
+        chart = of_rows(self._columns, self._rows, palette, self._unfinished, label=self._label)
+        uneven = uneven_seeds(self._columns, self._seed, self._rows)
+        return replace(chart, left_out=(*uneven, *chart.left_out))
 
 
 def _ratio(part: float | None, whole: int) -> float | None:

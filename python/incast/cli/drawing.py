@@ -18,6 +18,7 @@ from incast._whole import refuse_if_there
 from incast.charts import kinds
 from incast.charts.groups import Group, Variation, as_option, chosen, read
 from incast.charts.over import FIGURES, OF_LABEL, error_bars, over
+from incast.charts.uneven import uneven_seeds
 from incast.cli import codes
 from incast.errors import ResultsError
 from incast.few import noted
@@ -105,6 +106,7 @@ def write(folder: Path | None, asked: Asked, file: Path, *, overwrite: bool) -> 
         there = f"only {', '.join(FIGURES)}{hint(asked.figure, FIGURES)}"
         raise ResultsError(f"--figure {asked.figure}: a run has no such figure, {there}")
     group = only(folder)
+    codes.warn(filter(None, [group.warning]))
     chart, options = made(group, asked)
     # Unfinished flows have an effect on slowdowns only.
     if asked.chart != "over" or options["of"].startswith("slowdown"):
@@ -211,6 +213,8 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
         raise ResultsError(f"--label has no effect on the figure {of}, only on {', '.join(OF_LABEL)}")
     scenarios = ((one.values, one.source) for one in taken)
     chart = over(names, scenarios, taken[0].source.palette, asked.label)
+    for note in uneven_seeds(names, group.seed, chart.rows):
+        codes.complain(f"note: {note}")
     if kind := error_bars(chart.dicts(), x, of):
         codes.complain(f"note: Points: means over seeds. Bars: {BARS[kind]}.")
     return chart, {"x": x, "of": of}

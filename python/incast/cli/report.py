@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,8 @@ from cyclopts import Parameter
 from incast import _terminal
 from incast.cli import codes
 from incast.cli.command import command
+from incast.sweep.dataset import open_sweep
+from incast.sweep.folder import INDEX
 
 EXAMPLES = """
 Examples:
@@ -55,7 +58,15 @@ def report(
             overwrite=overwrite,
             progress=lambda done, count: status.update(f"{done} of {count} scenarios read"),
         )
+    codes.warn(_incomplete([folder, *more]))
     codes.say(f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB); open it in a browser")
+
+
+def _incomplete(folders: Sequence[Path]) -> Iterator[str]:
+    """Warnings about sweeps with unfinished runs."""
+    for folder in folders:
+        if (folder / INDEX).is_file() and (text := open_sweep(folder).incomplete()):
+            yield f"{folder}: {text}"
 
 
 app = command("report", report, EXAMPLES)

@@ -70,7 +70,9 @@ def results(
     if (folder / INDEX).is_file():
         if table not in (None, FIGURES):
             raise ResultsError(f"{folder} is a sweep: its table here is {FIGURES}, not `{table}`; its runs have others")
-        chosen = incast.open_sweep(folder).figures(label)
+        sweep = incast.open_sweep(folder)
+        chosen = sweep.figures(label)
+        codes.warn(filter(None, [sweep.incomplete()]))
     else:
         found = incast.open(folder)
         if (version := found.manifest["incast"]) != incast.__version__:

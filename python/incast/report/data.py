@@ -84,7 +84,7 @@ class Packer:
     def group(self, group: Group) -> Json:
         """A group with all its scenarios."""
         variations = []
-        overview = Overview([column["name"] for column in group.columns])
+        overview = Overview([column["name"] for column in group.columns], seed=group.seed)
         for variation in group.variations:
             packed_variation = self.variation(
                 variation.source, few=self.few(group), seeds=seed_column(group) is not None

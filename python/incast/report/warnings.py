@@ -29,8 +29,9 @@ def listed(texts: Sequence[str]) -> str:
 
 def of_group(group: Group) -> list[str]:
     """The warnings of a group; of several runs, those of most runs first, with their number."""
+    missing = [group.warning] if group.warning else []
     runs = [results for variation in group.variations for results in variation.source.results]
     if len(runs) == 1:
-        return runs[0].warnings()
+        return [*missing, *runs[0].warnings()]
     counts = counted(results.warnings() for results in runs)
-    return [f"{count:,} of {len(runs):,} runs: {text}" for text, count in counts.items()]
+    return [*missing, *(f"{count:,} of {len(runs):,} runs: {text}" for text, count in counts.items())]

@@ -138,6 +138,16 @@ class Sweep:
         ]
         return Table.of_rows("figures", fields, [[_plain(row[place]) for place in there] for row in chart.rows])
 
+    def incomplete(self) -> str | None:
+        """A warning about runs that are not finished, if there are any."""
+        missing, failed = len(self.runs) - len(self.done), len(self.failed)
+        if not missing:
+            return None
+        why = f" ({failed:,} failed)" if failed else ""
+        runs = f"{missing:,} of {len(self.runs):,} {'run' if len(self.runs) == 1 else 'runs'}"
+        verb = "is" if missing == 1 else "are"
+        return f"{runs} {verb} not finished{why}; repeat the command of the sweep to resume"
+
     def nothing(self) -> ResultsError:
         """The error about a sweep without a finished run."""
         return ResultsError(f"{self.path}: none of the {len(self.runs):,} runs of this sweep is finished")
