@@ -28,7 +28,7 @@ FIGURES = {
     "drops": "packets dropped or lost",
     "peak_queue_bytes": "longest egress queue",
     "iteration_ps": "mean communication time of an iteration of a collective",
-    "bus_bps": "mean bus bandwidth of an iteration of a collective",
+    "bus_bps": "bus bandwidth of a collective at the mean time of its iterations",
     "end_ps": "simulated time",
 }
 """Figures of each run; their names end with their unit, if they have one."""
@@ -170,8 +170,9 @@ def rows_of(values: Sequence[Any], source: Source, label: str | None = None) -> 
     jobs: dict[str, list[float]] = {}
     if source.count("iterations"):
         query = (
-            "select scheme, avg(communication_ps), avg(bus_bps) from iterations where $label is null or label = $label "
-            "group by scheme"
+            "select scheme, avg(communication_ps), "
+            "sum(bus_bps::double * communication_ps) / nullif(sum(communication_ps), 0) "
+            "from iterations where $label is null or label = $label group by scheme"
         )
         jobs = {scheme: figures for scheme, *figures in source.rows(query, {"label": label})}
     cut, span = source.cut_ps, source.span_ps
