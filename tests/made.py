@@ -72,6 +72,18 @@ ITERATION: Row = {
     "communication_ps": 1_000_000,
 }
 STORM: Row = {"scheme": "A", "port": 0, "node_name": "h0", "peer_name": "s0", "start_ps": 0, "end_ps": None}
+VM: Row = {"scheme": "A", "host": 0, "server": "h0"}
+PAIR: Row = {"scheme": "A", "pair": 0, "src": 0, "dst": 1}
+LIMIT: Row = {"scheme": "A", "pair": 0, "time_ps": 0, "limit_bps": 0, "waiting_packets": 1}
+THROUGHPUT: Row = {
+    "scheme": "A",
+    "start_ps": 0,
+    "end_ps": 1_000_000,
+    "src": 0,
+    "dst": 1,
+    "wire_bytes": 0,
+    "optimum_bytes": 0,
+}
 USUAL: dict[str, Row] = {
     "flows": FLOW,
     "ports": PORT,
@@ -81,6 +93,10 @@ USUAL: dict[str, Row] = {
     "waits": WAIT,
     "storms": STORM,
     "iterations": ITERATION,
+    "vms": VM,
+    "pairs": PAIR,
+    "limits": LIMIT,
+    "throughput": THROUGHPUT,
 }
 TYPES = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
 TYPE_OF_MISSING = {"dependency": "bigint", "end_ps": "bigint", "ingress_port": "bigint"}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import incast
+import made
 from conftest import Command, write
 from incast import charts, plot, report
 from incast.charts import look
@@ -173,6 +175,46 @@ def test_rate_limits_that_still_rise_at_the_end_are_reported(tmp_path: Path) -> 
             "select sum(limit_bps) from limits where scheme = 'Seawall' and waiting_packets > 0 and time_ps = 5e11", {}
         )
         assert f"to {look.rate(total)} in total" in found.text
+
+
+@pytest.mark.parametrize(
+    ("limit", "rises"),
+    [
+        # 460 to 500 Mb/s in the last tenth.
+        (lambda at: 100 + 4 * at, True),
+        # The first quarter does not count.
+        (lambda at: 900 if at < 20 else 100 + 4 * at, True),
+        # 400 to 500 Mb/s in the last tenth, up to 590 Mb/s before.
+        (lambda at: 200 + 10 * ((at + 10) % 40), False),
+    ],
+)
+def test_limits_that_were_as_high_before_are_not_rising(
+    limit: Callable[[int], int], rises: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pair 1 is within a server: neither its falling limit nor its optimum of 10 Gb/s counts."""
+    monkeypatch.setattr("incast.tenants.window.load_end", lambda _: None)
+    ms = 10**9
+    ends = [{"host": host, "server": f"h{min(host, 2)}"} for host in range(4)]
+    pairs = [{"pair": 0, "src": 0, "dst": 1}, {"pair": 1, "src": 2, "dst": 3}]
+    source = made.Made(
+        vms=ends,
+        pairs=pairs,
+        limits=[
+            {"pair": pair, "time_ps": at * ms, "limit_bps": (limit(at) if pair == 0 else 10_000 - at) * 10**6}
+            for at in range(101)
+            for pair in range(2)
+        ],
+        throughput=[
+            {"start_ps": at * ms, "end_ps": (at + 1) * ms, "wire_bytes": 60, "optimum_bytes": optimum, "src": src}
+            | {"dst": src + 1}
+            for at in range(100)
+            for src, optimum in ((0, 100), (2, 1000))
+        ],
+    )
+    assert [each.text for each in rising(source)] == [
+        "Rate limits were still rising when the load ended, at 100 ms: by 8.7 % in its last tenth, to 500 Mb/s in "
+        "total. Throughput between servers was 60 % of the optimum then; a longer load shows the final one."
+    ] * rises
 
 
 def test_jain() -> None:
