@@ -15,7 +15,7 @@ from incast.findings.completion import completion, iterations
 from incast.findings.deadlocks import deadlocks
 from incast.findings.drops import drops
 from incast.findings.failures import failures
-from incast.findings.finding import COMPARISON, LONG_PAUSES
+from incast.findings.finding import COMPARISON, LONG_PAUSES, PAUSES
 from incast.findings.overload import overload
 from incast.findings.own_queue import own_queues
 from incast.findings.pauses import pauses
@@ -211,17 +211,22 @@ def test_pauses_have_the_longest_port_and_the_root() -> None:
     assert texts(pauses, Made(pauses=[{}], ports=[{}], flows=[{}])) == []
 
 
-def test_pauses_of_schemes_are_shares_of_one_interval() -> None:
-    # A's port was paused for longer; a slow flow makes its run so long that the share of its own run is smaller.
+def test_pauses_are_shares_of_the_run_of_their_scheme() -> None:
+    # A slow flow makes A's run long.
     manifests = {"A": manifest(end_ps=40 * US), "B": manifest(end_ps=10 * US)}
     rows: list[Row] = [{"scheme": "A", "paused_ps": 2 * US, "node_name": "h1"}, {"scheme": "B", "paused_ps": US}]
     starts: list[Row] = [{"scheme": name} for name in "AB"]
     ends: list[Row] = [{**row, "start_ps": 0, "end_ps": US} for row in starts]
     (finding,) = pauses(Made(manifests, pauses=ends, ports=rows, flows=starts))
-    # 2 us of 40 us.
+    # B: 1 us of 10 us; A: 2 us of 40 us.
     assert finding.text.startswith(
-        "PFC paused 1 port, for 1 us (B) and 2 us (A), up to 5 % of the longest run, 40 us (h1 to s0 under A)"
+        "PFC paused 1 port, for 1 us (B) and 2 us (A), up to 10 % of the run of B, 10 us (h1 to s0 under A)"
     )
+    # 50 ns of 10 us are short, whatever the length of the longest run.
+    short = [{**rows[0], "paused_ps": 0}, {**rows[1], "paused_ps": US // 20}]
+    (finding,) = pauses(Made(manifests, pauses=ends, ports=short, flows=starts))
+    assert finding.text.startswith("B: PFC paused 1 port, for 50 ns, 0.5 % of the run, 10 us (h0 to s0)")
+    assert finding.importance == PAUSES
 
 
 def test_watchdog_storms_have_their_first_port() -> None:

@@ -8,21 +8,21 @@ from incast.charts.source import Source
 from incast.charts.storms import dynamic
 from incast.findings.chains import trees
 from incast.findings.finding import LONG_PAUSES, PAUSES, Finding
-from incast.findings.interval import longest_run
+from incast.findings.interval import longest_pause, shares_of
 from incast.findings.storms import begun
 from incast.findings.words import counted, prefix, prefix_if_equal, share, time
 
 ROOT = 0.25
 """Smallest share of the paused time for which the root is named (our choice)."""
 LONG = 0.01
-"""Smallest share of the longest run for which a port is paused that counts as long (our choice)."""
+"""Smallest share of its scheme's run for which a port is paused that counts as long (our choice)."""
 
 
 def pauses(source: Source) -> Iterator[Finding]:
     """Number of paused ports, the port paused longest, and the root of the most paused time, if at least a quarter.
 
-    The share of time is of the longest run, for all schemes. Runs with a configured storm have the finding about
-    storms instead, and here the largest other root.
+    The share of time is that of the scheme's own run, the largest of all schemes. Runs with a configured storm have the
+    finding about storms instead, and here the largest other root.
     """
     if not source.count("pauses"):
         return
@@ -40,15 +40,14 @@ def pauses(source: Source) -> Iterator[Finding]:
     longest = {scheme: found[scheme][1] for scheme in ports}
     worst = max(longest, key=lambda scheme: longest[scheme])
     several = len(ports) > 1
-    interval = longest_run(source)
-    text = f"{prefix_if_equal(ports, source.schemes)}PFC paused {interval.longest(ports, longest)}"
+    text = f"{prefix_if_equal(ports, source.schemes)}PFC paused {longest_pause(source, ports, longest)}"
     text += f" ({found[worst][2]}{f' under {worst}' if several else ''})"
     mine = [tree for tree in trees(source) if tree.scheme == worst]
     part = mine[0].paused_ps / sum(tree.paused_ps for tree in mine) if mine else 0
     if part >= ROOT:
         whole = "all" if part == 1 else f"{share(part)} of the"
         text += f"; {mine[0].root} was the root of {whole} paused time{f' under {worst}' if several else ''}"
-    importance = LONG_PAUSES if longest[worst] >= LONG * interval.ps else PAUSES
+    importance = LONG_PAUSES if max(shares_of(source, longest).values()) >= LONG else PAUSES
     yield Finding("pauses", importance, text + ".", tuple(ports))
 
 

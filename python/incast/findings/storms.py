@@ -9,7 +9,7 @@ from incast.charts.source import Source
 from incast.charts.storms import Storm, configured, dynamic
 from incast.findings.chains import paused_by
 from incast.findings.finding import STORM, Finding
-from incast.findings.interval import longest_run
+from incast.findings.interval import longest_pause
 from incast.findings.words import counted, joined, prefix, sentence, time
 
 SPANS = 3
@@ -27,7 +27,6 @@ def storms(source: Source) -> Iterator[Finding]:
         by_storms.setdefault(mine, []).append(scheme)
     if not by_storms:
         return
-    interval = longest_run(source)
     found = paused_by(source, [(storm.node, storm.priority) for mine in by_storms for storm in mine], dynamic(source))
     for mine, schemes in by_storms.items():
         # The pauses of one sender are told together: tables do not tell its storms apart.
@@ -43,7 +42,7 @@ def storms(source: Source) -> Iterator[Finding]:
                 f"{joined(dict.fromkeys(map(_span, its)), SPANS)} (configured {'storm' if len(its) == 1 else 'storms'})"
             )
             if any(ports.values()):
-                text += f"; they paused {interval.longest(ports, longest)}"
+                text += f"; they paused {longest_pause(source, ports, longest)}"
             yield Finding("storm", STORM + 1, text + ".", tuple(schemes))
 
 
