@@ -459,6 +459,21 @@ def test_the_command_says_what_a_picture_leaves_out(command: Command, tmp_path: 
     of_seed = {scheme: count for seed, scheme, count in unfinished if seed == 1}
     said = f"{of_seed['DCQCN']} (DCQCN), {of_seed['HPCC']} (HPCC)"
     assert one.stderr == f"note: Unfinished flows are not counted: {said}.\n"
+    picture = (tmp_path / "cdf-fct.svg").read_text(encoding="utf-8")
+    assert {f"<!-- Unfinished flows are not counted: {said}. -->", "<!-- share of completed flows -->"} <= {
+        line.strip() for line in picture.splitlines()
+    }
+
+
+def test_a_long_note_in_a_picture_has_several_lines(sampled: incast.Results) -> None:
+    note = f"Unfinished flows are not counted: {', '.join(f'{count} (scheme {count})' for count in range(10))}."
+    chart = replace(charts.cdf(charts.Source([sampled])), incomplete=note)
+    for width in (3.4, 7):
+        figure = plot.draw(chart, width=width)
+        title = figure.legends[0].get_title()
+        assert " ".join(title.get_text().split()) == note
+        extent = title.get_window_extent()
+        assert 0 <= extent.x0 < extent.x1 <= figure.bbox.width
 
 
 def test_of_a_sweep(command: Command, tmp_path: Path) -> None:

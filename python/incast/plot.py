@@ -108,7 +108,8 @@ def _drawn(
             axes.spines[["top", "right"]].set_visible(False)
         if handles:
             # Matplotlib lists lines before bars.
-            add_legend(figure, dict(sorted(handles.items(), key=lambda item: item[0] not in styles)))
+            notes = " ".join(dict.fromkeys(part.incomplete for part in parts if part.incomplete))
+            add_legend(figure, dict(sorted(handles.items(), key=lambda item: item[0] not in styles)), notes or None)
         if title:
             add_title(figure, title)
         fit_labels(figure)

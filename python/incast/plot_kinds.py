@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from incast.charts import look
+from incast.charts.cdf import SHARE
 from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
@@ -126,7 +127,7 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
         if named or len(groups) > 1:
             axes.set_title(label, loc="left", fontsize="medium")
     for axes in panels[:, 0]:
-        axes.set_ylabel("share of flows")
+        axes.set_ylabel(SHARE)
     title_below(
         panels[-1], "completion time" if column == "fct_ps" else "slowdown", shared=small(figure, *panels.shape)
     )

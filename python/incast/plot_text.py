@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 COLUMNS = 4
 """Columns of a legend at most."""
+TITLE_OF_LEGEND = 0.94
+"""Largest width of a legend's title, as a part of the figure's; the legend has margins (our choice)."""
 LEAST_SIZES = {"width": 2.0, "height": 0.5}
 """Inches of the smallest figure (our choice): titles and ticks overlap in a narrower one."""
 NARROW = 4.0
@@ -80,8 +82,13 @@ def text_size(inches: float) -> dict[str, float]:
 
 
 def add_legend(figure: Figure | SubFigure, handles: dict[str, Any], title: str | None = None) -> None:
-    """A legend below the panels, in as many columns as the figure is wide enough for."""
+    """A legend below the panels, in as many columns as the figure is wide enough for; its title has lines as needed."""
     most = figure.bbox.width
+    if title:
+        probe = figure.text(0, 0, title)
+        _break(figure, probe, TITLE_OF_LEGEND * most)
+        title = str(probe.get_text())
+        probe.remove()
     for columns in range(min(len(handles), COLUMNS), 0, -1):
         legend = figure.legend(handles.values(), handles.keys(), title=title, alignment="left",
                                loc="outside lower center", frameon=False, ncols=columns)  # fmt: skip

@@ -16,6 +16,8 @@ POINTS = 200
 TAIL = 100
 """Part of the flows with additional points, those with the largest values: one in so many."""
 
+SHARE = "share of completed flows"
+"""Title of the vertical axis."""
 Measure = Literal["fct", "slowdown"]
 COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_hpcc"}
 TITLE = {"fct": "Completion times", "slowdown": "Slowdowns"}
@@ -54,6 +56,7 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
     fewer = (f"Each curve has {points} points, plus up to {points} for the largest 1 % of the flows.",)
     of_label = f" of flows labelled {label}" if label not in (None, ALL) else ""
     unit = "ps" if of == "fct" else None
+    unfinished = source.of_unfinished(label)
     return Chart(
         name=f"cdf-{of}",
         title=f"{TITLE[of]}{of_label}",
@@ -67,7 +70,8 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
         rows=rows,
         palette=tuple(source.palette),
         spec=spec(source.palette, of, [row[3] for row in rows], [name for name, _ in groups]),
-        left_out=(*source.of_unfinished(label), *of_labels(groups), *(fewer if most > points else ())),
+        incomplete="".join(unfinished),
+        left_out=(*unfinished, *of_labels(groups), *(fewer if most > points else ())),
         why_empty=None if rows else source.why_no_slowdown(label),
     )
 
@@ -114,7 +118,7 @@ def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: S
             "y": {
                 "field": "share",
                 "type": "quantitative",
-                "title": "share of completed flows",
+                "title": SHARE,
                 "scale": {"domain": [0, look.ABOVE]},
                 "axis": {"labelExpr": look.SHARE},
             },

@@ -47,6 +47,8 @@ class Chart:
     """The schemes in the order of their colours."""
     left_out: tuple[str, ...] = ()
     """Notes about data of the tables that the chart omits, with the rule."""
+    incomplete: str = ""
+    """The one of these notes that pictures have too: without it, the chart seems to show all flows."""
     why_empty: str | None = None
     """Reason for an empty chart."""
 
