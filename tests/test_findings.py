@@ -521,6 +521,33 @@ def test_completion_of_few_flows_and_of_flows_that_wait() -> None:
     assert texts(completion, Made(BOTH, flows=[{**row, "backlogged": True} for row in rows])) == []
 
 
+def test_a_flow_with_a_label_of_its_own_is_compared() -> None:
+    labels = ("web", "rpc", "db", "log")
+    ends = {"A": 3, "B": 2, "C": 4}
+    schemes = {name: manifest() for name in ends}
+    rows = [
+        {"scheme": name, "flow": flow, "label": label, "finish_ps": end * US}
+        for flow, label in enumerate(labels)
+        for name, end in ends.items()
+    ]
+    assert texts(completion, Made(schemes, flows=rows[:3])) == [
+        "B completes the flow first: in 2 us, against 3 us under A (+50 %) and 4 us under C (2 times)."
+    ]
+    three = texts(completion, Made(schemes, flows=rows[:9]))
+    assert [text.partition(" first")[0] for text in three] == [
+        f"B completes the flow of label {label}" for label in labels[:3]
+    ]
+    assert texts(completion, Made(schemes, flows=rows)) == []
+    near = [{**row, "finish_ps": 100 * US + US * (row["scheme"] == "B") // 2} for row in rows[:2]]
+    assert texts(completion, Made(BOTH, flows=near)) == [
+        "Schemes differ by less than 1 % in the time in which the flow completes (100 us)."
+    ]
+    udp = {"A": manifest(controls=["tcp"]), "B": manifest(controls=["udp"])}
+    assert texts(completion, Made(udp, flows=[{**row, "delivered_ps": US} for row in rows[:2]])) == [
+        "The flow is delivered in 1 us."
+    ]
+
+
 def test_iterations_are_compared_by_their_mean() -> None:
     rows = [
         {"scheme": name, "iteration": number, "communication_ps": time * US}

@@ -11,20 +11,23 @@ from incast.findings.words import count, joined, time
 
 FEW = 20
 """Fewest flows for which slowdowns are compared in place of completion times (our choice)."""
+SINGLE = 3
+"""Most labels of one flow that are compared (our choice)."""
 
 
 def completion(source: Source) -> Iterator[Finding]:
     """Time from the first start to the last completion of a label, under the fastest schemes and the others.
 
-    For labels with flows that wait for each other, and for 2 to 19 flows in a comparison of schemes. All flows of the
-    label must complete under every scheme; backlogged flows, which end at a fixed time, are not included. Labels with
-    iterations have the finding `iterations` instead. Schemes with equal flows count as one. UDP has no
-    last ACK: if only some of the schemes have UDP, all are compared by their last delivery.
+    For labels with flows that wait for each other, and for 1 to 19 flows in a comparison of schemes; for those of one
+    flow unless there are more than three. All flows of the label must complete under every scheme; backlogged flows,
+    which end at a fixed time, are not included. Labels with iterations have the finding `iterations` instead. Schemes
+    with equal flows count as one. UDP has no last ACK: if only some of the schemes have UDP, all are compared by their
+    last delivery.
     """
     udp = {scheme: "udp" in source.manifests[scheme].get("controls", ()) for scheme in source.schemes}
-    ends, verb, do = ("finish_ps", "complete", "complete")
+    ends, verb, does, do = ("finish_ps", "complete", "completes", "complete")
     if len({*udp.values()}) > 1:
-        ends, verb, do = ("delivered_ps", "deliver", "are delivered")
+        ends, verb, does, do = ("delivered_ps", "deliver", "is delivered", "are delivered")
     rows = source.rows(
         f"""
         select label, scheme, count(*), (max({ends}) - min(start_ps))::bigint,
@@ -40,20 +43,22 @@ def completion(source: Source) -> Iterator[Finding]:
             counts[label] = flows
     several, waiting, collectives = len(source.labels) > 1, in_order(source), with_iterations(source)
     alike = distinct(source)
+    least = 1 if sum(flows == 1 for flows in counts.values()) <= SINGLE else 2
     for label, times in by_label.items():
-        compared = 2 <= counts[label] < FEW and len(source.schemes) > 1
+        compared = least <= counts[label] < FEW and len(source.schemes) > 1
         if len(times) < len(source.schemes) or label in collectives or not (label in waiting or compared):
             continue
         found = ranking({scheme: times[scheme] for scheme in alike})
-        what = count(counts[label], "flow") + (f" of label {label}" if several else "")
+        flows, ended = ("flow", does) if counts[label] == 1 else (count(counts[label], "flow"), do)
+        what = flows + (f" of label {label}" if several else "")
         took = time(found.lowest)
         if found.others:
-            does = f"{verb}s" if len(found.lead) == 1 else verb
-            text = f"{joined(found.lead)} {does} the {what} first: in {took}, against {found.against(time)}."
+            first = f"{verb}s" if len(found.lead) == 1 else verb
+            text = f"{joined(found.lead)} {first} the {what} first: in {took}, against {found.against(time)}."
         elif len({times[scheme] for scheme in found.lead}) == 1:
-            text = f"The {what} {do} in {took}."
+            text = f"The {what} {ended} in {took}."
         else:
-            text = f"Schemes differ by less than {LEAD * 100:g} % in the time in which the {what} {do} ({took})."
+            text = f"Schemes differ by less than {LEAD * 100:g} % in the time in which the {what} {ended} ({took})."
         yield Finding("completion", COMPARISON + 1, text, tuple(times))
 
 
