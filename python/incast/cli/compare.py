@@ -58,8 +58,9 @@ def compare(
     has.
 
     Flows of two results match by number if both have the same flows, otherwise by hosts, size and start. Flows of an
-    fct.txt match by hosts, ports, size and start. Slowdowns of both sides have the reference's ideal times; with an
-    fct.txt, bins are those of ns-3's fct_analysis.py. A difference does not change the exit code.
+    fct.txt match by hosts, ports, size and start. Slowdowns use the ideal times of their own side; with an
+    fct.txt, both sides use those of the fct.txt, and bins are those of ns-3's fct_analysis.py. A difference does not
+    change the exit code.
 
     A pfc.txt is compared frame by frame. A qlen.txt is compared block by block with the queues that
     measure.sample_every samples.

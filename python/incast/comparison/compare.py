@@ -34,8 +34,9 @@ def compare(
     """Compare completion times of results with a reference, by flow size and flow by flow.
 
     The reference is an `fct.txt` of the HPCC authors' ns-3 or its descendants, other results, or another scheme of the
-    same results. Slowdowns of both sides have the reference's ideal times. Bins of two results are those of
-    `Results.slowdown`, with an `fct.txt` those of ns-3's `fct_analysis.py`: see `incast.comparison.statistics`.
+    same results. Slowdowns use the ideal times of their own side; with an `fct.txt`, both sides use those of the
+    `fct.txt`. Bins of two results are those of `Results.slowdown`, with an `fct.txt` those of ns-3's `fct_analysis.py`:
+    see `incast.comparison.statistics`.
 
     An `fct.txt` has a line for each completed flow: `sip dip sport dport size start_ns fct_ns standalone_ns`. Its flows
     match by hosts, ports, size and start. Flows of two results match by number if both have the same flows, otherwise

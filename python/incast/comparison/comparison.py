@@ -163,7 +163,7 @@ class Summary:
 
 
 class Comparison:
-    """Comparison of results with a reference, with the reference's ideal times.
+    """Comparison of results with a reference.
 
     `connection` is a DuckDB connection with the tables `flows` (one row for each common flow), `unmatched` (flows of
     one side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.

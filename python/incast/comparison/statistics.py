@@ -2,7 +2,7 @@
 
 Slowdown is completion time / standalone time, at least 1. Flows are sorted by size and the last one is dropped. Bin i
 of 20 begins at element floor(i n / 20). In a bin of m flows in order of slowdown, percentile p is element floor(m p).
-Both sides use the reference's standalone times.
+Both sides use the standalone times of the `fct.txt`.
 
 Comparisons of two results take all flows, in bins that never split a size, and each side's own ideal
 times, as `incast results` does: one scheme can be faster than the other's ideal time.
