@@ -451,11 +451,16 @@ def test_equal_schemes_are_named() -> None:
 
 
 def test_the_best_scheme_is_named_with_the_distance_of_the_others() -> None:
-    rows = [*flows("A", [2.0] * 100), *flows("B", [2.0] * 99 + [5.0])]
+    rows = [*flows("A", [2.0] * 101), *flows("B", [2.0] * 99 + [5.0] * 2)]
     assert texts(comparison, Made(BOTH, flows=rows)) == [
         "A has the lowest p99 slowdown of all flows: 2, against 5 under B (2.5 times)."
     ]
-    rows = [*flows("A", [2.0] * 100), *flows("B", [2.0] * 99 + [2.05])]
+    # p99 of 100 flows is their maximum.
+    rows = [*flows("A", [2.0] * 100), *flows("B", [2.0] * 99 + [42.0])]
+    assert texts(comparison, Made(BOTH, flows=rows)) == [
+        "A has the lowest mean slowdown of all flows: 2, against 2.4 under B (+20 %)."
+    ]
+    rows = [*flows("A", [2.0] * 101), *flows("B", [2.0] * 99 + [2.05] * 2)]
     assert texts(comparison, Made(BOTH, flows=rows)) == [
         "Schemes differ by less than 5 % in the p99 slowdown of all flows (2)."
     ]
@@ -463,11 +468,11 @@ def test_the_best_scheme_is_named_with_the_distance_of_the_others() -> None:
 
 def test_schemes_are_compared_by_flows_that_completed_under_each() -> None:
     # The 20 flows that B did not complete are slow under A.
-    rows = [*flows("A", [1.0] * 100 + [9.0] * 20), *flows("B", [2.0] * 100 + [0.0] * 20)]
+    rows = [*flows("A", [1.0] * 101 + [9.0] * 20), *flows("B", [2.0] * 101 + [0.0] * 20)]
     for row in rows[-20:]:
         row |= {"slowdown_hpcc": None, "finish_ps": None, "status": "incomplete"}
     assert texts(comparison, Made(BOTH, flows=rows)) == [
-        "A has the lowest p99 slowdown of the 100 flows that completed under every scheme: 1, against 2 under B "
+        "A has the lowest p99 slowdown of the 101 flows that completed under every scheme: 1, against 2 under B "
         "(2 times)."
     ]
 

@@ -33,10 +33,10 @@ def equal(source: Source) -> Iterator[Finding]:
 def comparison(source: Source) -> Iterator[Finding]:
     """The scheme with the lowest slowdown of each label, or of its short and long flows, and how far others are.
 
-    Compares p99 of 100 flows or more, and the mean of 20 to 99, of flows that completed under every scheme; with more
-    than three labels, all flows together. Short flows have up to 100 kB, long flows at least 1 MB; both are compared if
-    a label has 20 of each. One more finding has all flows for which no scheme is 5 % above the best. Schemes with equal
-    flows count as one.
+    Compares p99 of more than 100 flows, and the mean of 20 to 100, of flows that completed under every scheme; with
+    more than three labels, all flows together. Short flows have up to 100 kB, long flows at least 1 MB; both are
+    compared if a label has 20 of each. One more finding has all flows for which no scheme is 5 % above the best.
+    Schemes with equal flows count as one.
     """
     alike = distinct(source)
     if len(alike) < 2:

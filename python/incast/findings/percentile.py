@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from incast.few import MOST
+
 SLOWDOWN = "greatest(slowdown_hpcc, 1)"
 """Slowdown of a flow, at least 1, in SQL."""
 FEWEST = 20
 """Fewest flows of a group (our choice)."""
-MANY = 100
-"""Fewest flows of a group that are compared by p99 (our choice): of fewer, p99 is the maximum or close to it."""
+MANY = MOST["p99"] + 1
+"""Fewest flows of a group that are compared by p99: of fewer, p99 is the maximum."""
 Statistics = tuple[int, float, float]
 """Number of flows, p99 and mean of their slowdowns."""
 
@@ -26,7 +28,7 @@ def statistics(values: str) -> str:
 
 
 def figure(found: Mapping[Any, Statistics]) -> tuple[str, dict[Any, float]] | None:
-    """`p99` or `mean`, and this figure of each group: p99 if all groups have 100 flows; `None` below 20 flows."""
+    """`p99` or `mean`, and this figure of each group: p99 if all have more than 100 flows; `None` below 20 flows."""
     fewest = min((flows for flows, _, _ in found.values()), default=0)
     if fewest < FEWEST:
         return None
