@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import incast
 from conftest import RING, SMALL, write
 from incast import few, report
 from incast.findings.words import bound
+from incast.report.findings import listed
 from incast.report.html import escape, table
 from incast.report.settings import differing, merged, text
 from incast.report.units import spaced
@@ -270,6 +272,33 @@ def test_a_scheme_overrides_the_shared_settings() -> None:
 )
 def test_values_of_settings_in_words(value: Any, found: str) -> None:
     assert text(value) == found
+
+
+def test_names_of_fields_in_findings_are_code() -> None:
+    finding = "This queue has no limit, unless `host.nic_queue` is `port`."
+    assert listed([{"text": finding}]) == (
+        "<ul><li>This queue has no limit, unless <code>host.nic_queue</code> is <code>port</code>.</li></ul>"
+    )
+
+
+def test_the_fabric_shows_a_scheme_with_pauses_first(browser: Browser, tmp_path: Path) -> None:
+    scenario = """
+[fabric.star]
+hosts = 5
+[[workload]]
+incast = { fan_in = 4, size = "200kB", receiver = 0 }
+[scheme.free]
+control = "unlimited"
+[scheme.paused]
+control = "unlimited"
+switch.buffer = "500kB"
+"""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", incast.IncastWarning)
+        incast.load(write(tmp_path, scenario)).run(tmp_path / "results")
+    page = opened(browser, report.write(tmp_path / "results", tmp_path / "page.html")).page
+    choices = page.locator("#fabric select")
+    assert [choices.nth(place).input_value() for place in range(2)] == ["paused", "paused_share"]
 
 
 def test_a_browser_shows_the_telling_measure_events_and_equal_schemes(browser: Browser, folder: Path) -> None:

@@ -117,9 +117,11 @@ def idle(source: Source, rows: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:
     ports = {row[1] for row in rows}
     vms = with_vms(source)
     missing = {
-        "VMs" if vms else "hosts": there["hosts"] - len(hosts),
-        "servers and switches" if vms else "switches": there["switches"] - len(switches),
-        "ports": 2 * there["links"] - len(ports),
+        ("VM", "VMs") if vms else ("host", "hosts"): there["hosts"] - len(hosts),
+        ("server or switch", "servers and switches") if vms else ("switch", "switches"): (
+            there["switches"] - len(switches)
+        ),
+        ("port", "ports"): 2 * there["links"] - len(ports),
     }
-    said = ", ".join(f"{count:,} {name}" for name, count in missing.items() if count > 0)
+    said = ", ".join(f"{count:,} {names[count > 1]}" for names, count in missing.items() if count > 0)
     return (f"Not drawn, because they had no traffic under any scheme: {said}.",) if said else ()

@@ -11,8 +11,7 @@ from incast._echo import shell
 from incast.charts.groups import Group
 from incast.charts.source import SCENARIO
 from incast.errors import IncastError
-from incast.findings.words import bound
-from incast.report.html import element, escape
+from incast.report.html import element, escape, prose
 from incast.results import Results
 
 NONE = "No rule found anything to report."
@@ -33,7 +32,8 @@ def listed(findings: Sequence[dict[str, Any]]) -> str:
     """Findings as a list."""
     if not findings:
         return element("p", NONE, "empty")
-    return f"<ul>{''.join(element('li', bound(finding['text'])) for finding in findings)}</ul>"
+    items = "".join(f"<li>{prose(finding['text'])}</li>" for finding in findings)
+    return f"<ul>{items}</ul>"
 
 
 def provenance(group: Group) -> str:

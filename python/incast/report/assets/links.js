@@ -17,8 +17,8 @@ function showFabric() {
   const fabric = DATA.fabrics[packed.of];
   const choice = state.fabric;
   const schemes = Object.keys(packed.schemes);
-  if (!schemes.includes(choice.scheme)) choice.scheme = schemes[0];
   if (!choice.chosen) choice.measure = tellingMeasure(packed);
+  if (!schemes.includes(choice.scheme)) [choice.scheme] = highestOf(packed, choice.measure).find(([, highest]) => highest > 0) ?? schemes;
   const chart = { title: "Fabric", about: ofSeed(packed.about), leftOut: packed.leftOut };
   const { figure, saves, plot } = figureOf(chart, null, "fabric");
   plot.setAttribute("role", "group");

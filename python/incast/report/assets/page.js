@@ -233,7 +233,7 @@ function showFindings() {
   const chosen = variation();
   const found = chosen?.findings ?? [];
   const why = !chosen ? NO_RUN : chosen.findings ? "No rule found anything to report." : OMITTED;
-  container.replaceChildren(found.length ? make("ul", {}, ...found.map((finding) => make("li", {}, bound(finding.text)))) : make("p", { class: "empty" }, why));
+  container.replaceChildren(found.length ? make("ul", {}, ...found.map((finding) => make("li", {}, ...prose(finding.text)))) : make("p", { class: "empty" }, why));
   if (chosen && state.seeds) container.append(make("p", { class: "note" }, `Findings of seed ${state.values[seedColumn()]}.`));
 }
 
