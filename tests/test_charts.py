@@ -571,9 +571,33 @@ def test_figures_of_flows_with_a_label() -> None:
     assert about["completed_share"].endswith(", label web")
 
 
+def test_values_mean_equal_numbers_and_quantities() -> None:
+    buffers = ["2MB", "2000kB", "1MiB", "off"]
+    assert [
+        groups.written_as(buffers, text) for text in ("2000kB", "0.002GB", "1048576B", "1024KiB", "off", "1MB")
+    ] == [
+        "2000kB",
+        "2MB",
+        "1MiB",
+        "1MiB",
+        "off",
+        None,
+    ]
+    assert [groups.written_as([0.5, 1, True], text) for text in ("0.50", "1.0", "True", "5e-1", "nan")] == [
+        "0.5",
+        "1",
+        "True",
+        "0.5",
+        None,
+    ]
+    # A size and a time are different, whatever their numbers.
+    assert groups.written_as(["1B"], "1ps") is None
+
+
 def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
     group = groups.read_sweep(sweep)
     assert groups.chosen(group, {"load": "0.6", "seed": "2"}).values == (0.6, 2)
+    assert groups.chosen(group, {"load": "0.60", "seed": "2"}).values == (0.6, 2)
     for where, said in (
         ({"lod": "0.6"}, "did you mean `load`"),
         ({"load": "0.5"}, "only 0.3, 0.6"),

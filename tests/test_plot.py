@@ -515,6 +515,8 @@ def test_a_sweep_with_missing_runs_is_announced(command: Command, tmp_path: Path
         f"warning: {missing}note: The means are over different runs: load=0.3, DCQCN without seed=1.\n"
         "note: Points: means over seeds. Bars: minimum to maximum over seeds.\n"
     )
+    of_seeds = command("plot", sweep, "over", "--over", "seed", "--where", "load=0.30", "-o", "seeds.svg")
+    assert (of_seeds.returncode, of_seeds.stderr) == (0, f"warning: {missing}"), "no means"
 
 
 def test_values_of_like_ratios_have_ticks_of_their_own(tmp_path: Path) -> None:

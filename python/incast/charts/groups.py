@@ -11,6 +11,7 @@ import incast
 from incast import _input
 from incast._echo import shell
 from incast._nearest import hint
+from incast._quantity import Kind, parsed
 from incast.charts.source import Source
 from incast.errors import ResultsError
 from incast.study.drawing_figures import Figures
@@ -186,20 +187,16 @@ def distinguished(groups: Sequence[Group]) -> Iterator[Group]:
 
 
 def chosen(group: Group, where: Mapping[str, str]) -> Variation:
-    """The only scenario of a group with these values of columns, written as in the sweep."""
+    """The only scenario of a group with these values of columns."""
     names = [column["name"] for column in group.columns]
     for name, value in where.items():
         if name not in names:
             there = f"only {', '.join(names)}" if names else "because it is one run"
             raise ResultsError(f"{group.path} has no column `{name}`, {there}{hint(name, names)}")
-        values = [str(known) for known in group.columns[names.index(name)]["values"]]
-        if value not in values:
-            raise ResultsError(f"{group.path}: no run with {name} = {value}, only {', '.join(values)}")
-    fitting = [
-        each
-        for each in group.variations
-        if all(str(each.values[names.index(name)]) == value for name, value in where.items())
-    ]
+        values = group.columns[names.index(name)]["values"]
+        if written_as(values, value) is None:
+            raise ResultsError(f"{group.path}: no run with {name} = {value}, only {', '.join(map(str, values))}")
+    fitting = fitting_of(group, where)
     if not fitting:
         raise ResultsError(f"{group.path}: no finished run with {conditions(where)}")
     if len(fitting) > 1:
@@ -207,6 +204,34 @@ def chosen(group: Group, where: Mapping[str, str]) -> Variation:
         say = " ".join(as_option(name, fitting[0].values[names.index(name)]) for name in open_)
         raise ResultsError(f"{group.path}: {len(fitting)} scenarios match; choose one, for example {say}")
     return fitting[0]
+
+
+def fitting_of(group: Group, where: Mapping[str, str]) -> list[Variation]:
+    """The scenarios of a group with these values of columns; none if it lacks a column or a value."""
+    columns = {column["name"]: (place, column["values"]) for place, column in enumerate(group.columns)}
+    if not columns.keys() >= where.keys():
+        return []
+    chosen_ = {columns[name][0]: written_as(columns[name][1], value) for name, value in where.items()}
+    return [
+        each for each in group.variations if all(str(each.values[place]) == text for place, text in chosen_.items())
+    ]
+
+
+def written_as(values: Sequence[Any], text: str) -> str | None:
+    """The one of a column's values that a text means, as the sweep writes it: `0.50` means 0.5, `2MB` means 2000kB."""
+    texts = [str(value) for value in values]
+    if text in texts:
+        return text
+    meant = _amount(text)
+    return next((known for known in texts if meant is not None and _amount(known) == meant), None)
+
+
+def _amount(text: str) -> tuple[Kind | None, float] | None:
+    """Kind and value of a quantity or a number; `None` for other texts."""
+    try:
+        return parsed(text) or (None, float(text))
+    except ValueError:
+        return None
 
 
 def as_option(name: str, value: object) -> str:

@@ -16,7 +16,7 @@ from incast._limits import LONGEST_TITLE
 from incast._nearest import hint
 from incast._whole import refuse_if_there
 from incast.charts import kinds
-from incast.charts.groups import Group, Variation, as_option, chosen, read
+from incast.charts.groups import Group, as_option, chosen, fitting_of, read
 from incast.charts.over import FIGURES, OF_LABEL, error_bars, over
 from incast.charts.uneven import uneven_seeds
 from incast.cli import codes
@@ -198,7 +198,7 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
     x = first if asked.over is None else asked.over
     if x not in names:
         raise ResultsError(f"{group.path} has no column `{x}`, only {', '.join(names)}")
-    taken = [one for one in group.variations if _fits(names, one, where)]
+    taken = fitting_of(group, where)
     if not taken:
         chosen(group, where)
     others = [
@@ -213,15 +213,11 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
         raise ResultsError(f"--label has no effect on the figure {of}, only on {', '.join(OF_LABEL)}")
     scenarios = ((one.values, one.source) for one in taken)
     chart = over(names, scenarios, taken[0].source.palette, asked.label)
-    for note in uneven_seeds(names, group.seed, chart.rows):
+    for note in uneven_seeds(names, None if x == group.seed else group.seed, chart.rows):
         codes.complain(f"note: {note}")
     if kind := error_bars(chart.dicts(), x, of):
         codes.complain(f"note: Points: means over seeds. Bars: {BARS[kind]}.")
     return chart, {"x": x, "of": of}
-
-
-def _fits(names: list[str], one: Variation, where: dict[str, str]) -> bool:
-    return all(name in names and str(one.values[names.index(name)]) == value for name, value in where.items())
 
 
 def _pair(text: str) -> tuple[str, str]:
