@@ -378,8 +378,8 @@ def test_announcements_of_flows_cause_no_retransmissions() -> None:
 def test_victims_need_a_share_of_the_blocked_time() -> None:
     rows = [{"victim_ps": 30 * US, "blocked_ps": 60 * US}, {"host_blocked_ps": 40 * US}]
     text = (
-        "PFC blocked 1 flow as victims, for 30 us summed over packets: 30 % of the blocked time had its root cause "
-        "elsewhere."
+        "PFC blocked 1 flow as victims, for 30 us summed over packets, at hosts over flows: 30 % of the blocked "
+        "time had its root cause elsewhere."
     )
     assert texts(victims, Made(waits=rows)) == [text]
     assert texts(victims, Made(waits=[{"blocked_ps": 60}])) == []
@@ -393,7 +393,9 @@ def test_victims_need_a_share_of_the_blocked_time() -> None:
 def test_flows_of_a_deadlock_are_no_victims() -> None:
     rows = [{"scheme": name, "victim_ps": 30 * US, "blocked_ps": 60 * US} for name in "AB"]
     (text,) = texts(victims, Made({"A": manifest(deadlocks=[{"ended_ps": None}]), "B": manifest()}, waits=rows))
-    assert text.startswith("B: PFC blocked 1 flow as victims, for 30 us summed over packets: 50 % ")
+    assert text.startswith(
+        "B: PFC blocked 1 flow as victims, for 30 us summed over packets, at hosts over flows: 50 % "
+    )
 
 
 def test_a_busy_tier_limits_flows() -> None:

@@ -34,8 +34,8 @@ def victims(source: Source) -> Iterator[Finding]:
         parts = {scheme: victim / blocked for scheme, (_, victim, blocked) in found.items()}
         text = (
             f"{prefix_if_equal(flows, source.schemes)}PFC blocked {counted(flows, 'flow')} as victims, for "
-            f"{spread(times, time)} summed over packets: {spread(parts, share)} of the blocked time had its root cause "
-            "elsewhere."
+            f"{spread(times, time)} summed over packets, at hosts over flows: {spread(parts, share)} of the blocked "
+            "time had its root cause elsewhere."
         )
         # Next to the pauses: `measure.blocking` asks for victims, and a summary prints few findings.
         yield Finding("victims", LONG_PAUSES - 1, text, tuple(found))
