@@ -94,6 +94,9 @@ def test_stream_outlives_its_table(results: Path) -> None:
 def test_rows(flows: incast.Table) -> None:
     with pytest.raises(ValueError, match="limit must be 0 or more, got -1"):
         flows.to_csv(limit=-1)
+    for read in (lambda: list(flows), lambda: flows[0]):  # type: ignore[call-overload, index]
+        with pytest.raises(TypeError, match="indexed by the name of a column, such as 'scheme', not by 0; rows"):
+            read()
     rows = list(flows.dicts(limit=2))
     assert len(rows) == 2
     assert set(rows[0]) == {column.name for column in flows.columns}

@@ -99,6 +99,11 @@ class Table:
 
     def __getitem__(self, column: str) -> list[Any]:
         """The values of a column."""
+        if not isinstance(column, str):
+            raise TypeError(
+                f"a table is indexed by the name of a column, such as {self.columns[0].name!r}, not by {column!r}; "
+                "rows() and dicts() yield its rows"
+            )
         try:
             return self._core.column(column)
         except KeyError:
