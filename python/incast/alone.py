@@ -29,7 +29,10 @@ FIELDS = (
     Given("slowdown", "f64", None, "`mean_ps` / `alone_ps`"),
 )
 HEAD = ("job", "scheme", "iterations", "mean", "alone", "slowdown")
-LEGEND = "jobs next to the other traffic and alone: mean time of an iteration with its compute time"
+LEGEND = (
+    "jobs next to the other traffic and alone: mean time from the end of an iteration to that of the next,\n"
+    "with compute time; less than its communication time if iterations overlap"
+)
 BY_LABEL = ("control_by_label", "transport_by_label", "window_by_label")
 """Settings of a scheme for the flows of some labels."""
 NO_JOB = "jobs are not also simulated alone: no iteration of a collective completed"
