@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,13 +20,14 @@ import incast
 import made
 from conftest import ROOT, SMALL, write
 from folders import make_sweep
-from incast import charts
+from incast import charts, plot
 from incast.charts import groups, look
 from incast.charts.cdf import Measure, chosen
 from incast.charts.fabric import BY_ARRIVAL, DROPS, interval, links
 from incast.charts.look import log_ticks
 from incast.charts.over import over
 from incast.charts.over import titles as over_titles
+from incast.charts.rates import own_axes
 from incast.charts.series import with_empty
 from incast.charts.slowdown import by_size
 from incast.charts.study import of_study
@@ -270,6 +272,34 @@ def test_windows_limit_rates(tmp_path: Path) -> None:
         means = [sum(rates) / len(rates) for rates in by_flow.values()]
         assert len(means) == 8
         assert max(means) < 40e9 if scheme == "TCP" else max(means) < 15e9
+
+
+def test_rates_of_much_shorter_runs_have_their_own_axis_and_steps(tmp_path: Path) -> None:
+    """The senders of `lossy` wait for timeouts of 4 ms."""
+    text = (
+        "fabric.star.hosts = 9\nmeasure.sample_every = '1us'\nswitch.buffer = '400kB'\n"
+        "[[workload]]\nincast = { fan_in = 8, size = '500kB' }\n"
+        "[scheme.lossless]\ncontrol = 'dcqcn'\n[scheme.lossy]\ncontrol = 'dcqcn'\nswitch.pfc = false\n"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", incast.IncastWarning)
+        source = charts.Source([incast.load(write(tmp_path, text)).run(tmp_path / "out")])
+    chart = charts.rates(source)
+    assert chart.about.endswith(" Each panel has its own axis of time.")
+    assert chart.spec
+    assert chart.spec["resolve"]["scale"] == {"x": "independent"}
+    steps = {scheme: _shortest_step(chart, scheme) for scheme in ("lossless", "lossy")}
+    assert steps["lossless"] < 10 * 10**6 < 40 * 10**6 < steps["lossy"]
+    upper, lower = plot.draw(chart).axes
+    assert upper.get_xlim()[1] * 4 < lower.get_xlim()[1]
+    # As long as the runs are alike, panels share their axis.
+    assert not own_axes({"A": 100, "B": 399, "C": 200})
+    assert own_axes({"A": 100, "B": 400})
+
+
+def _shortest_step(chart: charts.Chart, scheme: str) -> int:
+    times: list[int] = sorted({row["time_ps"] for row in chart.dicts() if row["scheme"] == scheme and row["flow"] == 0})
+    return min(after - before for before, after in pairwise(times))
 
 
 def test_thin_lines_of_similar_colours_are_dashed(source: charts.Source) -> None:

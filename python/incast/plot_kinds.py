@@ -14,7 +14,7 @@ from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.events import COLOUR
 from incast.charts.iterations import FADED, PARTS
 from incast.charts.over import Along, along, ends, error_bars, written
-from incast.charts.rates import MEASURED
+from incast.charts.rates import MEASURED, last_times, own_axes
 from incast.charts.slowdown import PERCENTILES, labels
 from incast.plot_style import DASHES, Row, matplotlib
 from incast.plot_text import (
@@ -185,7 +185,8 @@ def _rates(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) ->
     """A panel for each scheme, a line for each flow."""
     panels = [*by(rows, "scheme")]
     flows = list(dict.fromkeys(row["who"] for row in rows))
-    for axes, (scheme, mine) in zip(_column(figure, len(panels)), panels, strict=True):
+    own = own_axes(last_times(rows, "scheme", "time_ps"))
+    for axes, (scheme, mine) in zip(_column(figure, len(panels), own=own), panels, strict=True):
         for who, line in by(mine, "who"):
             number = flows.index(who) % len(look.LIGHT)
             dashes = DASHES[look.LINES_OF_FLOWS[number]]
@@ -195,7 +196,7 @@ def _rates(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) ->
         axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
         axes.set_ylabel(MEASURED)
         axes.set_ylim(bottom=0)
-    _times(figure)
+    _times(figure, own=own)
 
 
 def _pauses(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
@@ -343,16 +344,22 @@ def by(rows: Sequence[Row], name: str) -> Iterator[tuple[Any, list[Row]]]:
         yield value, list(group)
 
 
-def _column(figure: Figure, count: int) -> list[Axes]:
-    """Panels below one another that share their times."""
-    return list(figure.subplots(count, squeeze=False, sharex=True)[:, 0])
+def _column(figure: Figure, count: int, *, own: bool = False) -> list[Axes]:
+    """Panels below one another that share their times, unless each has its own."""
+    return list(figure.subplots(count, squeeze=False, sharex=not own)[:, 0])
 
 
-def _times(figure: Figure) -> None:
-    """An axis of times below the last panel; of a short part of a run, after a round time before it."""
-    axes = figure.axes[-1]
-    first = min(panel.dataLim.x0 for panel in figure.axes)
-    last = max(panel.dataLim.x1 for panel in figure.axes)
+def _times(figure: Figure, *, own: bool = False) -> None:
+    """An axis of times below the last panel, or below each with its own."""
+    for panels in [[axes] for axes in figure.axes] if own else [figure.axes]:
+        _time_axis(panels)
+
+
+def _time_axis(panels: Sequence[Axes]) -> None:
+    """An axis of times below the last of panels; of a short part of a run, after a round time before it."""
+    axes = panels[-1]
+    first = min(panel.dataLim.x0 for panel in panels)
+    last = max(panel.dataLim.x1 for panel in panels)
     since = 0.0
     if 0 < last - first < first / LATE:
         step = 10 ** math.ceil(math.log10(last - first))
