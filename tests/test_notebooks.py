@@ -52,6 +52,10 @@ def test_a_sweep(tmp_path: Path) -> None:
     assert "9 runs, 8 done, 1 failed" in html
     assert "0.3, 0.6" in html
     assert len(drawn(html)) == 1
+    assert "different runs" not in html
+    found = open_sweep(tmp_path / "load")
+    kept = found.only([run.key for run in found.runs if run.label != "load=0.3, seed=2, HPCC"])
+    assert "The means are over different runs: load=0.3, HPCC without seed=2." in kept._repr_html_()
 
 
 def test_names_are_text(results: Path) -> None:

@@ -12,6 +12,7 @@ from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.over import over
 from incast.charts.slowdown import of_one_size
+from incast.charts.uneven import uneven_seeds
 from incast.errors import MissingLibraryError
 from incast.findings import findings_of
 
@@ -80,7 +81,9 @@ def of_sweep(sweep: Sweep) -> str:
     scenarios = [(values, charts.Source(results)) for values, results in by_values.items()]
     palette = list(dict.fromkeys(run.scheme for run in sweep.runs))
     chart = over(sweep.columns, scenarios, palette)
-    return head + _items(chart.left_out) + _drawn(chart, x=varied[0]["name"])
+    seed = next((column["name"] for column in columns if column["path"] == "seed"), None)
+    uneven = uneven_seeds(sweep.columns, None if varied[0]["name"] == seed else seed, chart.rows)
+    return head + _items([*uneven, *chart.left_out]) + _drawn(chart, x=varied[0]["name"])
 
 
 def _warned(texts: Iterable[str]) -> str:
