@@ -539,7 +539,7 @@ def test_over_has_every_run(sweep: Path) -> None:
     drawn = [(row["load"], row["seed"], row["scheme"], row["marks"]) for row in chart.dicts()]
     assert sorted(drawn) == duckdb.connect().execute(query).fetchall()
     assert chart.palette == ("DCQCN", "HPCC", "PFC only")
-    assert chart.left_out == ()
+    assert chart.left_out == ("p99 of up to 100 flows is their maximum.",)
 
 
 def test_over_says_which_runs_have_unfinished_or_no_completed_flows() -> None:
@@ -551,7 +551,7 @@ def test_over_says_which_runs_have_unfinished_or_no_completed_flows() -> None:
     sources = [made.Made({"A": {**made.manifest(), "stop": {"reason": "horizon", **stop}}}) for stop in stops]
     # Slowdowns of made-up flows.
     for source, slow in zip(sources, ({"p99": 2.0}, None, {"p99": 1.0}), strict=True):
-        source.overall = {"A": dict.fromkeys(("p50", "p95", "p99", "mean"), 2.0)} if slow else {}
+        source.overall = {"A": {**dict.fromkeys(("p50", "p95", "p99", "mean"), 2.0), "flows": 101}} if slow else {}
     chart = over(["load"], [((load,), source) for load, source in zip((0.1, 0.3, 0.5), sources, strict=True)])
     assert chart.left_out == (
         "2 of 3 runs ended with 3 to 5 unfinished flows; slowdowns omit them.",
@@ -592,8 +592,12 @@ def test_the_share_of_completed_flows_omits_backlogged_flows() -> None:
 def test_figures_of_flows_with_a_label() -> None:
     flows: list[Row] = [{"label": "web"}, {"label": "web", "finish_ps": None, "status": "incomplete"}, {"label": "rpc"}]
     source = made.Made(flows=flows, ports=[{"marks": 3}])
-    source.slowdowns = lambda label: {"A": {"p50": 1.0, "p95": 2.0, "p99": 3.0, "mean": 1.5}} if label == "web" else {}  # type: ignore[method-assign]
+    slow = {"p50": 1.0, "p95": 2.0, "p99": 3.0, "mean": 1.5}
+    source.slowdowns = lambda label: {"A": {**slow, "flows": 20}} if label == "web" else {}  # type: ignore[method-assign]
     chart = over([], [((), source)], label="web")
+    assert chart.left_out == ("p99 of up to 100 flows is their maximum, as is p95 of up to 20 flows.",)
+    for of, note in (("slowdown_p95", ("p95 of up to 20 flows is their maximum.",)), ("slowdown_p50", ())):
+        assert over([], [((), source)], label="web", of=of).left_out == note
     (row,) = chart.dicts()
     assert (row["slowdown_p99"], row["completed_share"], row["marks"], row["end_ps"]) == (3.0, 0.5, None, None)
     about = over_titles(chart)

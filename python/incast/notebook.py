@@ -80,7 +80,7 @@ def of_sweep(sweep: Sweep) -> str:
         by_values.setdefault(tuple(run.columns.values()), []).append(sweep.results(run))
     scenarios = [(values, charts.Source(results)) for values, results in by_values.items()]
     palette = list(dict.fromkeys(run.scheme for run in sweep.runs))
-    chart = over(sweep.columns, scenarios, palette)
+    chart = over(sweep.columns, scenarios, palette, of="slowdown_p99")
     seed = next((column["name"] for column in columns if column["path"] == "seed"), None)
     uneven = uneven_seeds(sweep.columns, None if varied[0]["name"] == seed else seed, chart.rows)
     return head + _items([*uneven, *chart.left_out]) + _drawn(chart, x=varied[0]["name"])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from incast import few
 from incast._interval import interval as interval_of
 from incast._library import importable
 from incast._quantity import Kind, parsed
@@ -57,12 +58,14 @@ def over(
     scenarios: Iterable[tuple[Sequence[Any], Source]],
     palette: Sequence[str] = (),
     label: str | None = None,
+    of: str | None = None,
 ) -> Chart:
     """One row per scenario and scheme: values of the varied columns, then the figures.
 
-    With a label, figures of flows and iterations are of this label, and figures of ports are missing.
+    With a label, figures of flows and iterations are of this label, and figures of ports are missing. Notes on
+    percentiles are about the figure `of`; default: about all figures.
     """
-    overview = Overview(columns, label)
+    overview = Overview(columns, label, of)
     for values, source in scenarios:
         overview.add(values, source)
     return overview.chart(palette)
@@ -71,24 +74,32 @@ def over(
 class Overview:
     """Rows of scenarios, until all are there."""
 
-    def __init__(self, columns: Sequence[str], label: str | None = None, seed: str | None = None) -> None:
-        """Take the varied columns, the label of the flows, and the column of seeds."""
+    def __init__(
+        self, columns: Sequence[str], label: str | None = None, of: str | None = None, seed: str | None = None
+    ) -> None:
+        """Take the varied columns, the label of the flows, the figure that is drawn, and the column of seeds."""
         self._columns = columns
         self._seed = seed
         self._label = None if label == ALL else label
         self._rows: list[tuple[Any, ...]] = []
         self._unfinished: list[int] = []
+        self._of = of
+        self._flows: list[int] = []
 
     def add(self, values: Sequence[Any], source: Source) -> None:
         """Add the rows of one scenario."""
         self._rows += rows_of(values, source, self._label)
         self._unfinished += source.unfinished.values()
+        slowdowns = source.overall if self._label is None else source.slowdowns(self._label)
+        self._flows += (row["flows"] for row in slowdowns.values())
 
     def chart(self, palette: Sequence[str]) -> Chart:
         """The chart of all scenarios."""
         chart = of_rows(self._columns, self._rows, palette, self._unfinished, label=self._label)
+        percentiles = [name for name in few.MOST if self._of in (None, f"slowdown_{name}")]
+        text = few.note(self._flows, percentiles) if percentiles else ""
         uneven = uneven_seeds(self._columns, self._seed, self._rows)
-        return replace(chart, left_out=(*uneven, *chart.left_out))
+        return replace(chart, left_out=(*uneven, *chart.left_out, *([f"{text}."] if text else [])))
 
 
 def _ratio(part: float | None, whole: int) -> float | None:

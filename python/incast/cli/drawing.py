@@ -212,7 +212,7 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
     if asked.label is not None and of not in OF_LABEL:
         raise ResultsError(f"--label has no effect on the figure {of}, only on {', '.join(OF_LABEL)}")
     scenarios = ((one.values, one.source) for one in taken)
-    chart = over(names, scenarios, taken[0].source.palette, asked.label)
+    chart = over(names, scenarios, taken[0].source.palette, asked.label, of)
     for note in uneven_seeds(names, None if x == group.seed else group.seed, chart.rows):
         codes.complain(f"note: {note}")
     if kind := error_bars(chart.dicts(), x, of):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -67,11 +67,12 @@ def results(
         print(f"all {tables:,} tables are as written", file=sys.stderr if shown else sys.stdout)
         if not shown:
             return
+    notes: Sequence[str] = ()
     if (folder / INDEX).is_file():
         if table not in (None, FIGURES):
             raise ResultsError(f"{folder} is a sweep: its table here is {FIGURES}, not `{table}`; its runs have others")
         sweep = incast.open_sweep(folder)
-        chosen = sweep.figures(label)
+        chosen, notes = sweep.figures_and_notes(label)
         codes.warn(filter(None, [sweep.incomplete()]))
     else:
         found = incast.open(folder)
@@ -88,6 +89,8 @@ def results(
         sys.stdout.write(_echo.data(chosen.to_json(limit=limit) or ""))
     else:
         _print(chosen, ROWS if limit is None else limit)
+        for note in notes:
+            codes.say(note)
 
 
 def _chosen(found: incast.Results, table: str, label: str | None) -> incast.Table:

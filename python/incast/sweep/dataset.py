@@ -120,6 +120,10 @@ class Sweep:
             ResultsError: No run is finished, or a file is damaged.
 
         """
+        return self.figures_and_notes(label)[0]
+
+    def figures_and_notes(self, label: str | None = None) -> tuple[Table, tuple[str, ...]]:
+        """The table of `figures`, and sentences about percentiles of few flows and about unfinished flows."""
         if not self.done:
             raise self.nothing()
         from incast.charts.groups import variations_of
@@ -136,7 +140,8 @@ class Sweep:
             for place, field in enumerate(chart.fields)
             if place in there
         ]
-        return Table.of_rows("figures", fields, [[_plain(row[place]) for place in there] for row in chart.rows])
+        rows = [[_plain(row[place]) for place in there] for row in chart.rows]
+        return Table.of_rows("figures", fields, rows), chart.left_out
 
     def incomplete(self) -> str | None:
         """A warning about runs that are not finished, if there are any."""
