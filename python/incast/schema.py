@@ -1783,7 +1783,8 @@ class WorkloadSpec(Tree):
     error.
 
     Args:
-        label: Label of its flows in results, shared by entries of the same label. Default: the pattern's name.
+        label: Label of its flows in results, shared by entries of the same label. It names the entry's random
+            streams: with another label, the same seed draws other flows. Default: the pattern's name.
         tenant: Tenant of the pattern: a `[[tenant]]`, or one of its tenants, such as `x3`. Each tenant has its own
             pattern, with its VMs as hosts 0, 1, …. Default: all hosts.
         start: Start of the pattern. Default 0.
@@ -1814,7 +1815,9 @@ class WorkloadSpec(Tree):
 
     _names: ClassVar[Mapping[str, str]] = {"list_": "list"}
     label: str | None = None
-    """Label of its flows in results, shared by entries of the same label. Default: the pattern's name."""
+    """Label of its flows in results, shared by entries of the same label. It names the entry's random streams: with
+    another label, the same seed draws other flows. Default: the pattern's name.
+    """
 
     tenant: str | None = None
     """Tenant of the pattern: a `[[tenant]]`, or one of its tenants, such as `x3`. Each tenant has its own pattern,
@@ -3015,7 +3018,9 @@ class EdgeOnlyParams(Tree):
         without_guarantee: Guarantee assumed for a VM without one. Default 1Mbps (our choice).
         feedback_every: Minimum received bytes per feedback message; sets the time between measurements. Default
             10kB (our choice).
-        idle_timeout: Silence after which a VM or sender does not count. Default 10ms (our choice).
+        idle_timeout: Silence after which a VM or sender does not count. VMs that received a packet since, ACKs
+            included, divide their server's link by their hoses; what one does not use is lost. Default 10ms (our
+            choice).
         shaper: Rate limiters.
 
     """
@@ -3039,7 +3044,9 @@ class EdgeOnlyParams(Tree):
     """Minimum received bytes per feedback message; sets the time between measurements. Default 10kB (our choice)."""
 
     idle_timeout: Time | None = None
-    """Silence after which a VM or sender does not count. Default 10ms (our choice)."""
+    """Silence after which a VM or sender does not count. VMs that received a packet since, ACKs included, divide their
+    server's link by their hoses; what one does not use is lost. Default 10ms (our choice).
+    """
 
     shaper: ShaperParams | None = None
     """Rate limiters."""
