@@ -24,7 +24,7 @@ FIGURES = {
     "slowdown_p99": "99th percentile of the slowdown of all flows",
     "slowdown_mean": "mean slowdown of all flows",
     "completed_share": "share of started flows that completed, without backlogged flows",
-    "paused_share": "mean share of time that ports with traffic were paused (time: the longest run of a scheme there)",
+    "paused_share": "mean share of the longest run of the same scenario for which ports with traffic were paused",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
     "peak_queue_bytes": "longest egress queue",
