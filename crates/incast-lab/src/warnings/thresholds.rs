@@ -33,6 +33,12 @@ fn priorities(setup: &Setup, counts: impl Fn(&Carrier) -> bool) -> u8 {
     flows.fold(0, |mask, flow| mask | 1 << flow.priority)
 }
 
+/// Kmax over Kmin (the HPCC evaluation's 400 and 100 kB).
+const KMIN_PART: u64 = 4;
+
+/// A threshold of the bandwidth-delay product over this keeps the link busy (DCTCP, SIGCOMM 2010, section 3.4).
+const FULL_LINK: u64 = 7;
+
 /// Packets that a queue must hold at least for thresholds to be of use (our choice): Kmin is a quarter.
 const SMALL: u64 = 8;
 
@@ -86,8 +92,16 @@ fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     // Written thresholds apply to all ports of the rate, or of all rates.
     let same = |one: &&Marking| if exact(worst.rate) { one.rate == worst.rate } else { !exact(one.rate) };
     let smallest = all.iter().filter(same).map(Marking::useful).min()?;
+    let (rtt, _) = fabric.longest_rtt(params.packets.payload);
+    let idle = |one: &Marking| one.rate.time_for(one.useful() / KMIN_PART * FULL_LINK) < rtt;
     let advice = if smallest < SMALL * packet {
         format!("thresholds below would be a packet or less: enlarge `{}`", limit(&params.switch.queues))
+    } else if all.iter().filter(same).any(idle) {
+        format!(
+            "thresholds below would be less than a seventh of the bandwidth-delay product, and links would run empty: \
+             enlarge `{}`",
+            limit(&params.switch.queues)
+        )
     } else if exact(worst.rate) {
         format!("for {:#} in ecn.by_rate, write {}", worst.rate, thresholds(smallest, step))
     } else {
@@ -126,7 +140,7 @@ fn isolation(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     let never = all.iter().all(|&(_, from, xoff, _)| from > xoff);
     never.then(|| {
         let detection = if names[0] == names[1] { "counters" } else { "marks" };
-        let [low, high] = [useful / 4, useful].map(|bytes| Bytes(floor3(bytes)));
+        let [low, high] = [useful / KMIN_PART, useful].map(|bytes| Bytes(floor3(bytes)));
         let advice = match names {
             ["above", _] => setting(names[0], high),
             _ => format!("{} and {}", setting(names[0], low), setting(names[1], high)),
@@ -151,7 +165,7 @@ const fn limit(queues: &QueueParams) -> &'static str {
 
 /// Kmax at the useful end, Kmin a quarter of it (the HPCC evaluation's 100 and 400 kB); one threshold at the lower of the two.
 fn thresholds(useful: u64, step: bool) -> String {
-    let (kmin, kmax) = (Bytes(floor3(useful / 4)), Bytes(floor3(useful)));
+    let (kmin, kmax) = (Bytes(floor3(useful / KMIN_PART)), Bytes(floor3(useful)));
     format!("{} and {}", setting("kmin", kmin), setting("kmax", if step { kmin } else { kmax }))
 }
 
@@ -335,14 +349,16 @@ mod tests {
         assert_eq!(isolation(""), None);
     }
 
-    /// PFC pauses a single sender at a spine of 500 kB, less headroom, before a useful threshold.
+    /// PFC pauses a single sender at a small switch before the queue has a useful length.
     #[test]
     fn no_threshold_is_advised_that_is_too_small_for_other_switches() {
         let fabric = "[fabric.leaf_spine]\nleaves = 4\nspines = 2\nhosts_per_leaf = 8\nuplink_rate = \"400Gbps\"\n";
         let text = format!("{fabric}{}[scheme.A]\ncontrol = \"dcqcn\"\n", &STAR[STAR.find("[[").unwrap()..]);
         let said = |buffer: &str| found(&format!("{text}[switch]\nbuffer = \"{buffer}\"\n")).join("\n");
         assert!(said("500kB").contains("or less: enlarge `switch.buffer`"), "{}", said("500kB"));
-        assert!(said("1MB").contains("write `kmin = "), "{}", said("1MB"));
+        // 8.32 us at 100 Gb/s: Kmin of at least 14.9 kB.
+        assert!(said("1MB").contains("and links would run empty: enlarge `switch.buffer`"), "{}", said("1MB"));
+        assert!(said("1200kB").contains("write `kmin = \"15.3kB\"` and "), "{}", said("1200kB"));
     }
 
     #[test]
