@@ -1,8 +1,10 @@
-//! Refuses Parquet files that the library would read for minutes or hours.
+//! Refuses Parquet files that the library would read for minutes or hours, or with gigabytes of memory.
 //!
 //! `parquet` 60.1.0 passes over an unknown list or map element by element, and some elements need no bytes: booleans, and
 //! at the file's end those of fixed size. A few bytes suffice for 2³¹ steps. No structure of the format's footer or of its
 //! page headers has a list of booleans (parquet.thrift of Apache Parquet; column indexes have one, but are not read).
+//!
+//! It also reserves memory for as many values as a dictionary page claims, up to 2³¹, before it reads one.
 //!
 //! Limit: the check reads each field by the type that the file states, the library reads known fields by the format's
 //! type. If these differ, reading can still take long.
@@ -10,14 +12,19 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 
-use parquet::file::metadata::ParquetMetaData;
+use parquet::basic::{Compression, Type};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 /// Depth of structures, as the library's (`parquet_thrift.rs`).
 const DEPTH: u32 = 64;
 /// In bytes: a page's header with statistics fits (our choice).
 const BUFFER: usize = 1024;
-/// Field of a page's header with the number of bytes up to the next one.
+/// Fields of a page's header: bytes of the page, and up to the next header; header of a dictionary.
+const UNCOMPRESSED_PAGE_SIZE: i16 = 2;
 const COMPRESSED_PAGE_SIZE: i16 = 3;
+const DICTIONARY_PAGE_HEADER: i16 = 7;
+/// Field of a dictionary's header.
+const NUM_VALUES: i16 = 1;
 
 /// Checks the footer.
 ///
@@ -40,7 +47,7 @@ pub fn check_footer(file: &File) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// As [`check_footer`].
+/// As [`check_footer`]; a dictionary with more values than its page has bytes for.
 pub fn check_pages(file: &File, metadata: &ParquetMetaData) -> Result<(), String> {
     for chunk in metadata.row_groups().iter().flat_map(|group| group.columns()) {
         let (mut place, length) = chunk.byte_range();
@@ -51,9 +58,10 @@ pub fn check_pages(file: &File, metadata: &ParquetMetaData) -> Result<(), String
                 let mut file = file;
                 file.seek(SeekFrom::Start(place))?;
                 let mut header = Compact::new(file)?;
-                let size = header.structure(DEPTH)?;
+                let page = header.structure(DEPTH)?;
+                let size = page.number(COMPRESSED_PAGE_SIZE);
                 next = size.map_or(end, |size| place.saturating_add(header.read).saturating_add(size));
-                Ok(())
+                page.check_dictionary(chunk)
             })?;
             place = next;
         }
@@ -67,7 +75,43 @@ fn judge(place: &str, check: impl FnOnce() -> io::Result<()>) -> Result<(), Stri
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             Err(format!("its {place} has a list of booleans or one longer than the file"))
         }
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+            Err("a dictionary has more values than its page has bytes for".to_owned())
+        }
         _ => Ok(()),
+    }
+}
+
+/// Fields of a structure that a check needs.
+#[derive(Default)]
+struct Fields {
+    /// Of the first fields, if they are whole numbers of 0 or more.
+    numbers: [Option<u64>; COMPRESSED_PAGE_SIZE as usize],
+    /// Values of a dictionary, if the structure is its page's header.
+    dictionary: Option<u64>,
+}
+
+impl Fields {
+    fn number(&self, field: i16) -> Option<u64> {
+        self.numbers[field as usize - 1]
+    }
+
+    fn check_dictionary(&self, chunk: &ColumnChunkMetaData) -> io::Result<()> {
+        let Some(values) = self.dictionary else { return Ok(()) };
+        let of_page = match chunk.compression() {
+            Compression::UNCOMPRESSED => COMPRESSED_PAGE_SIZE,
+            _ => UNCOMPRESSED_PAGE_SIZE,
+        };
+        // Encoded plainly; texts begin with their length.
+        let least = match chunk.column_descr().physical_type() {
+            Type::BOOLEAN => 1,
+            Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
+            Type::INT64 | Type::DOUBLE => 8,
+            Type::INT96 => 12,
+            Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(chunk.column_descr().type_length()).unwrap_or(1).max(1),
+        };
+        let fit = self.number(of_page).unwrap_or(0) / least;
+        if values > fit { Err(ErrorKind::OutOfMemory.into()) } else { Ok(()) }
     }
 }
 
@@ -116,20 +160,25 @@ impl<'a> Compact<'a> {
         self.byte().map(|_| ())
     }
 
-    /// The size of the page, if the structure is a page's header.
-    fn structure(&mut self, depth: u32) -> io::Result<Option<u64>> {
-        let (mut size, mut field) = (None, 0i16);
+    fn structure(&mut self, depth: u32) -> io::Result<Fields> {
+        let (mut found, mut field) = (Fields::default(), 0i16);
         loop {
             let head = self.byte()?;
             if head & 0xf == 0 {
-                return Ok(size);
+                return Ok(found);
             }
             field = match head >> 4 {
                 0 => self.zigzag()? as i16,
                 step => field.checked_add(i16::from(step)).ok_or(ErrorKind::InvalidData)?,
             };
             match head & 0xf {
-                5 if field == COMPRESSED_PAGE_SIZE => size = u64::try_from(self.zigzag()?).ok(),
+                5 if (1..=COMPRESSED_PAGE_SIZE).contains(&field) => {
+                    found.numbers[field as usize - 1] = u64::try_from(self.zigzag()?).ok();
+                }
+                12 if field == DICTIONARY_PAGE_HEADER => {
+                    let inner = depth.checked_sub(1).ok_or(ErrorKind::InvalidData)?;
+                    found.dictionary = self.structure(inner)?.number(NUM_VALUES);
+                }
                 // The type is the value.
                 1 | 2 => {}
                 kind => self.value(kind, depth)?,
@@ -176,8 +225,43 @@ impl<'a> Compact<'a> {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::sync::Arc;
 
-    use super::check_footer;
+    use parquet::data_type::Int32Type;
+    use parquet::file::metadata::ParquetMetaDataReader;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use super::{check_footer, check_pages};
+
+    /// A column of the numbers 1, 2, 3, each twice.
+    fn with_dictionary() -> Vec<u8> {
+        let schema = Arc::new(parse_message_type("message m { required int32 a; }").unwrap());
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int32Type>().write_batch(&[1, 2, 3, 1, 2, 3], None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.into_inner().unwrap()
+    }
+
+    fn pages(bytes: &[u8]) -> Result<(), String> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+        check_pages(&file, &metadata)
+    }
+
+    #[test]
+    fn a_dictionary_has_as_many_values_as_its_page_has_bytes_for() {
+        let mut bytes = with_dictionary();
+        // Field 7 after field 3, a structure; its first field, a number: 3.
+        let place = bytes.windows(3).position(|three| three == [0x4c, 0x15, 0x06]).unwrap();
+        assert_eq!(pages(&bytes), Ok(()));
+        bytes[place + 2] = 0x08;
+        assert_eq!(pages(&bytes).unwrap_err(), "a dictionary has more values than its page has bytes for");
+    }
 
     fn footer(bytes: &[u8]) -> Result<(), String> {
         let mut file = tempfile::tempfile().unwrap();
