@@ -4,7 +4,8 @@
 //! at the file's end those of fixed size. A few bytes suffice for 2³¹ steps. No structure of the format's footer or of its
 //! page headers has a list of booleans (parquet.thrift of Apache Parquet; column indexes have one, but are not read).
 //!
-//! It also reserves memory for as many values as a dictionary page claims, up to 2³¹, before it reads one.
+//! It also reserves memory for as many values as the header of a dictionary says, a negative number taken for a large one,
+//! before it reads the first.
 //!
 //! Limit: the check reads each field by the type that the file states, the library reads known fields by the format's
 //! type. If these differ, reading can still take long.
@@ -47,7 +48,7 @@ pub fn check_footer(file: &File) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// As [`check_footer`]; a dictionary with more values than its page has bytes for.
+/// As [`check_footer`]; a dictionary with a number of values that its page has no bytes for.
 pub fn check_pages(file: &File, metadata: &ParquetMetaData) -> Result<(), String> {
     for chunk in metadata.row_groups().iter().flat_map(|group| group.columns()) {
         let (mut place, length) = chunk.byte_range();
@@ -76,7 +77,7 @@ fn judge(place: &str, check: impl FnOnce() -> io::Result<()>) -> Result<(), Stri
             Err(format!("its {place} has a list of booleans or one longer than the file"))
         }
         Err(error) if error.kind() == ErrorKind::OutOfMemory => {
-            Err("a dictionary has more values than its page has bytes for".to_owned())
+            Err("a dictionary has a number of values that its page has no bytes for".to_owned())
         }
         _ => Ok(()),
     }
@@ -177,7 +178,8 @@ impl<'a> Compact<'a> {
                 }
                 12 if field == DICTIONARY_PAGE_HEADER => {
                     let inner = depth.checked_sub(1).ok_or(ErrorKind::InvalidData)?;
-                    found.dictionary = self.structure(inner)?.number(NUM_VALUES);
+                    // The library takes a negative number for a large one.
+                    found.dictionary = Some(self.structure(inner)?.number(NUM_VALUES).unwrap_or(u64::MAX));
                 }
                 // The type is the value.
                 1 | 2 => {}
@@ -259,8 +261,14 @@ mod tests {
         // Field 7 after field 3, a structure; its first field, a number: 3.
         let place = bytes.windows(3).position(|three| three == [0x4c, 0x15, 0x06]).unwrap();
         assert_eq!(pages(&bytes), Ok(()));
-        bytes[place + 2] = 0x08;
-        assert_eq!(pages(&bytes).unwrap_err(), "a dictionary has more values than its page has bytes for");
+        // 4 and -1.
+        for number in [0x08, 0x01] {
+            bytes[place + 2] = number;
+            assert_eq!(
+                pages(&bytes).unwrap_err(),
+                "a dictionary has a number of values that its page has no bytes for"
+            );
+        }
     }
 
     fn footer(bytes: &[u8]) -> Result<(), String> {
