@@ -96,7 +96,7 @@ fn of_scheme(fabric: &Fabric, setup: &Setup) -> SchemeThresholds {
     }
 }
 
-/// False inside servers, and for switches of VMs, whose queues have a limit and no PFC.
+/// False for switches inside servers: those of GPUs, and those of VMs, which have no PFC.
 pub(crate) fn is_physical(fabric: &Fabric, switch: NodeId) -> bool {
     !fabric.servers().contains(&switch) && !fabric.is_inside(switch)
 }

@@ -86,7 +86,7 @@ fn judge(place: &str, check: impl FnOnce() -> io::Result<()>) -> Result<(), Stri
 /// Fields of a structure that a check needs.
 #[derive(Default)]
 struct Fields {
-    /// Of the first fields, if they are whole numbers of 0 or more.
+    /// Values of the first fields; `None` for negative ones and other types.
     numbers: [Option<u64>; COMPRESSED_PAGE_SIZE as usize],
     /// Values of a dictionary, if the structure is its page's header.
     dictionary: Option<u64>,

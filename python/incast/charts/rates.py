@@ -19,8 +19,8 @@ PACKETS = 10
 STEPS = 20
 """Steps of the longest flow, with fewer packets if need be (our choice)."""
 APART = 4
-"""Ratio of the last times of two schemes from which each has its own axis and steps (our choice): on a common axis, the
-shorter run would be a quarter of a panel or less."""
+"""If the longest run is so many times the shortest, each panel has its own axis and steps (our choice): on a common
+axis, the shortest run would take a quarter of a panel or less."""
 MEASURED = "acknowledged payload"
 """Title of the axis. A rate that the control allows would be that of the link under controls of windows."""
 

@@ -60,18 +60,18 @@ def _raise(number: int, _: FrameType | None) -> NoReturn:
 
 
 @contextmanager
-def keeping(told: Callable[..., codes.UnfinishedError]) -> Iterator[None]:
-    """If a signal ends the block, raise `told(signal)`: its text says what the command has written."""
+def keeping(make: Callable[..., codes.UnfinishedError]) -> Iterator[None]:
+    """If a signal ends the block, raise `make(signal)`, an error that says what the command has written."""
     try:
         yield
     except codes.UnfinishedError:
         raise
     except KeyboardInterrupt as interrupt:
-        raise told(*interrupt.args) from None
+        raise make(*interrupt.args) from None
     except RuntimeError as error:
         if not _is_signal(error):
             raise
-        raise told(_received[-1]) from None
+        raise make(_received[-1]) from None
 
 
 def _is_signal(error: BaseException) -> bool:

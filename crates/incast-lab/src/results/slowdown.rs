@@ -278,7 +278,7 @@ const NAME: usize = 18;
 const COUNT: usize = 7;
 const FIGURES: usize = 21;
 
-/// Of the columns of names and numbers of flows.
+/// Widths of two columns: names of rows, and numbers of flows.
 #[derive(Clone, Copy)]
 struct Widths {
     name: usize,

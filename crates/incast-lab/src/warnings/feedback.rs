@@ -1,4 +1,4 @@
-//! Controls without the feedback that they need, or with limits that leave it no effect.
+//! Controls that get no feedback, and limits that keep controls from reacting to it.
 
 use incast_model::fabric::{Fabric, HostId};
 use incast_model::units::{Rate, Time, ceil3, floor3};
@@ -31,7 +31,7 @@ fn no_marks(setup: &Setup) -> Option<Warning> {
     Some(Warning::new("ecn.enabled", text))
 }
 
-/// Minimum rate with which the NIC, or the flows that reach a host in one round trip, fill the link whatever the control does.
+/// A minimum rate that is at least the share of a link: the rate of one flow, or of each that reaches a host in a round trip.
 fn rate_floor(fabric: &Fabric, setup: &Setup, index: usize, one: &ControlSetup) -> Option<Warning> {
     let slows_by_rate = matches!(one.control, Control::Dcqcn(_) | Control::Timely(_) | Control::TimelyPatched(_));
     if !slows_by_rate || one.window != WindowMode::Off {
@@ -82,10 +82,10 @@ fn most_within(all: &[(HostId, Time)], time: Time) -> u64 {
     counts.max().unwrap_or(0)
 }
 
-/// SIGCOMM 2015, section 4.3: 500 us, for round trips of 20 us or so.
+/// Advised `t_high` in base RTTs (our choice).
 const HIGH_TIMES: u64 = 10;
 
-/// Base RTT above the threshold with which TIMELY slows down whatever the queue.
+/// TIMELY's `t_high` at or below the base RTT: flows slow down although no queue builds up.
 fn rtt_threshold(fabric: &Fabric, setup: &Setup, control: &Control) -> Option<Warning> {
     let high = match control {
         Control::Timely(params) => params.t_high,

@@ -253,7 +253,8 @@ impl Default for EdgeOnlyParams {
 }
 
 /// Fixed limits, the best for the workload's pairs: max-min on the hoses alone, as an ideal Oktopus (Ballani et al.,
-/// SIGCOMM 2011). A pair whose flows are UDP with a rate gets no more than their sum. Unused capacity is not shared.
+/// SIGCOMM 2011). If all flows of a pair are UDP with a rate, the pair gets
+/// at most the sum of these rates. Unused capacity is not shared.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReservationParams {
