@@ -13,6 +13,8 @@ ids! {
     Member(u32),
     /// Place of a packet that a node stores.
     PacketId(u32),
+    /// INT records of a packet.
+    BlockId(u32),
     /// Queue pair of a host.
     PairId(u32),
     /// Flow in the run.

@@ -12,7 +12,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use super::guards::Guards;
 use super::host::Host;
 use super::out::{Note, Out};
-use super::packet::{Carried, Extent, Packet, Stamp};
+use super::packet::{Extent, Packet, Stamp};
 use super::partition::Partition;
 use super::plan::{LINK_BITS, Plan};
 use super::run::ANY;
@@ -187,9 +187,8 @@ impl Bench {
         let (plan, out, time) = (self.nodes.layout.ports[peer], &mut self.nodes.partitions.whole().out, 1000 * time);
         out.inject(packet.prio, packet.size.into());
         let stamp = Stamp { flags: packet.flags, in_prio: packet.prio, record: None };
-        let mut carried = Carried::default();
-        carried.records[..records.len()].copy_from_slice(records);
-        out.wires[plan.line].push::<ANY>(time, &plan, &packet, stamp, &mut carried);
+        out.carried.put_records(records);
+        out.wires[plan.line].push::<ANY>(time, &plan, &packet, stamp, &mut out.carried);
         out.put_in_inbox(plan.peer, time << LINK_BITS | u64::from(plan.place));
     }
 
@@ -235,15 +234,15 @@ impl Bench {
 
     pub(super) fn packets(&mut self, port: usize) -> Vec<Sent> {
         let line = self.nodes.layout.ports[self.port(port)].line;
-        let stride = self.nodes.layout.records;
-        let wire = &mut self.nodes.partitions.whole().out.wires[line];
+        let Out { wires, carried, .. } = &mut self.nodes.partitions.whole().out;
+        let wire = &mut wires[line];
         let mut sent = Vec::new();
         while wire.first() != u64::MAX {
-            let (time, mut carried) = (wire.first() - DELAY.0, Carried::default());
-            let packet = wire.pop::<ANY>(&mut carried);
+            let time = wire.first() - DELAY.0;
+            let packet = wire.pop::<ANY>(carried);
             assert_eq!(time % 1000, 0, "{packet:?} ends at {time} ps");
             let Packet { prio, in_prio, flags, word, .. } = packet;
-            let records = carried.records[..usize::from(packet.records).min(stride)].to_vec();
+            let records = carried.records(packet.records).to_vec();
             let (marked, echo) = (flags & flag::CE != 0, flags & flag::ECHO != 0);
             let (end, frame) = (time / 1000, frame_of(&packet));
             sent.push(Sent { end, frame, prio, in_prio, marked, echo, word, records });

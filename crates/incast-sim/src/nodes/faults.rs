@@ -6,7 +6,7 @@ use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 
 use super::Nodes;
-use super::out::Dropped;
+use super::out::{Dropped, Out};
 use super::partition::NodeMut;
 use super::plan::Plan;
 use super::run::ANY;
@@ -70,7 +70,7 @@ impl Nodes {
                 changed.into_iter().for_each(|(port, priority, holds)| self.hold(port, priority, holds));
             }
         }
-        self.partitions.deliver(&self.layout, self.run);
+        self.partitions.deliver(self.run);
         self.books.faults = Some(faults);
     }
 
@@ -115,7 +115,8 @@ impl Nodes {
         let now = self.books.now;
         let line = self.layout.ports[port].line;
         let far = self.layout.spots[self.network.fabric.neighbour(port)];
-        let lost = self.partitions.at(far).out.wires[line].lose();
+        let Out { wires, carried, .. } = &mut self.partitions.at(far).out;
+        let lost = wires[line].lose(carried);
         let out = self.partitions.first();
         for (packet, in_port) in lost {
             let own = matches!(packet.kind, Kind::Pfc | Kind::Isolation) || self.network.ports[port].at_host;

@@ -1,6 +1,7 @@
 //! Packets between partitions, on their way from one window to the next.
 
-use super::packet::{Carried, Packet, Stamp};
+use super::carried::Carried;
+use super::packet::{Packet, Stamp};
 use super::plan::{Far, PortPlan};
 use super::run::{carries, has_telemetry, has_transports};
 use crate::congestion::IntRecord;
@@ -30,14 +31,14 @@ impl Mail {
         port: &PortPlan,
         packet: &Packet,
         stamp: Stamp,
-        (carried, stride): (&mut Carried, usize),
+        carried: &mut Carried,
     ) -> Self {
         let mut arrived = Packet::EMPTY;
         port.arrive(packet, stamp, &mut arrived);
         if has_telemetry(RUN)
             && let Some((record, count)) = stamp.record
         {
-            carried.records[usize::from(count - 1) % stride] = record;
+            carried.add_record(record, (packet.records, count));
             arrived.records = count;
         }
         let place = (port.far == Far::SwitchAway).then_some(port.place);
@@ -67,13 +68,13 @@ impl Bag {
         self.first
     }
 
-    fn put<const RUN: u8>(&mut self, mail: Mail, (carried, stride): (&mut Carried, usize)) {
+    fn put<const RUN: u8>(&mut self, mail: Mail, carried: &mut Carried) {
         let packet = &mail.packet;
         if carries(RUN) && packet.records != 0 {
             if has_transports(RUN) && packet.has_ranges() {
                 self.ranges.push(std::mem::take(&mut carried.ranges));
             } else {
-                self.records.extend(&carried.records[..usize::from(packet.records).min(stride)]);
+                self.records.extend(carried.records(packet.records));
             }
         }
         self.first = self.first.min(mail.time);
@@ -81,12 +82,7 @@ impl Bag {
     }
 
     /// Empties the bag. `receive` gets each packet after what it carries was put into `carried`.
-    pub(super) fn open<const RUN: u8>(
-        &mut self,
-        stride: usize,
-        carried: &mut Carried,
-        mut receive: impl FnMut(&Mail, &mut Carried),
-    ) {
+    pub(super) fn open<const RUN: u8>(&mut self, carried: &mut Carried, mut receive: impl FnMut(&Mail, &mut Carried)) {
         let mut records = 0;
         let mut ranges = self.ranges.drain(..);
         for mail in &self.mails {
@@ -95,9 +91,7 @@ impl Bag {
                 if has_transports(RUN) && packet.has_ranges() {
                     carried.ranges = ranges.next().expect("put with its packet");
                 } else {
-                    let count = usize::from(packet.records).min(stride);
-                    carried.records[..count].copy_from_slice(&self.records[records..][..count]);
-                    records += count;
+                    records += carried.put_first(packet.records, &self.records[records..]);
                 }
             }
             receive(mail, carried);
@@ -125,7 +119,7 @@ impl Post {
         Self { bags: (0..bags).map(|_| Bag::default()).collect(), filled: Vec::new(), spare: Vec::new() }
     }
 
-    pub(super) fn put<const RUN: u8>(&mut self, to: u32, mail: Mail, carried: (&mut Carried, usize)) {
+    pub(super) fn put<const RUN: u8>(&mut self, to: u32, mail: Mail, carried: &mut Carried) {
         let bag = &mut self.bags[to as usize];
         if bag.mails.is_empty() {
             self.filled.push(to);

@@ -13,6 +13,7 @@ mod blocking;
 mod books;
 mod by_rank;
 mod calendar;
+mod carried;
 mod crew;
 mod cut;
 mod desk;
@@ -123,6 +124,6 @@ impl Nodes {
     fn step_node(&mut self, node: NodeId, event: Event) {
         let plan = Plan { layout: &self.layout, network: &self.network };
         self.partitions.step(plan, node, event);
-        self.partitions.deliver(&self.layout, self.run);
+        self.partitions.deliver(self.run);
     }
 }

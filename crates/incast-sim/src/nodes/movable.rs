@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use super::mail::Bag;
 use super::out::RunProgress;
 use super::partition::{Part, Partition, Task};
-use super::plan::{Layout, Plan};
+use super::plan::Plan;
 
 /// A partition after a window.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,7 @@ impl Movable {
     }
 
     pub(super) fn run_window(&mut self, plan: Plan<'_>, task: Task) {
-        self.open_mail(plan.layout, task.run);
+        self.open_mail(task.run);
         self.partition.run_window(plan, task);
         self.post();
         self.note_brief();
@@ -71,7 +71,7 @@ impl Movable {
 
     /// Runs windows of a batch: the first, and those with work until `until`, the end of one.
     pub(super) fn run_windows(&mut self, plan: Plan<'_>, mut task: Task, until: u64) {
-        self.open_mail(plan.layout, task.run);
+        self.open_mail(task.run);
         let partition = &mut *self.partition;
         loop {
             if let Some(ahead) = task.ahead {
@@ -93,7 +93,7 @@ impl Movable {
 
     /// First part of a window of a batch.
     pub(super) fn run_border(&mut self, plan: Plan<'_>, task: Task) {
-        self.open_mail(plan.layout, task.run);
+        self.open_mail(task.run);
         if let Some(ahead) = task.ahead {
             self.partition.enter(ahead);
         }
@@ -130,13 +130,13 @@ impl Movable {
     }
 
     /// Puts packets from other partitions on their wires.
-    pub(super) fn open_mail(&mut self, layout: &Layout, run: u8) {
+    pub(super) fn open_mail(&mut self, run: u8) {
         if self.mail.is_empty() {
             return;
         }
         self.brief = None;
         for bag in self.mail.drain(..) {
-            self.partition.out.open(layout, run, bag);
+            self.partition.out.open(run, bag);
         }
     }
 
@@ -193,6 +193,7 @@ mod tests {
     use super::*;
     use crate::nodes::Cut;
     use crate::nodes::bench::{Bench, flow};
+    use crate::nodes::plan::Layout;
     use crate::nodes::run::PLAIN;
 
     #[test]

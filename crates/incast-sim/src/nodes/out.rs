@@ -4,11 +4,12 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 
 use super::calendar::{Calendar, Woken};
+use super::carried::Carried;
 use super::mail::{Bag, Mail, Post};
 use super::message::PfcFrame;
 use super::ns3::Ns3;
-use super::packet::{Carried, Packet, Stamp};
-use super::plan::{Far, LINK_BITS, Layout, Plan, PortPlan};
+use super::packet::{Packet, Stamp};
+use super::plan::{Far, LINK_BITS, Plan, PortPlan};
 use super::run::{ANY, NS3, PLAIN, TELEMETRY, TRANSPORTS, has_extras};
 use super::wire::Wire;
 use crate::host::End;
@@ -173,7 +174,7 @@ impl Out {
         let Plan { layout, network } = plan;
         let nodes = network.fabric.nodes().len();
         Self {
-            wires: inward.iter().map(|_| Wire::new(layout.records, network.faults.is_some())).collect(),
+            wires: inward.iter().map(|_| Wire::new(network.faults.is_some())).collect(),
             inboxes: Inboxes::new(members, layout.lists),
             post: Post::new(partitions),
             calendar: Calendar::new(members, layout.window.max(1), layout.lists),
@@ -186,7 +187,7 @@ impl Out {
             prints: network.measure.fingerprint.then(|| Box::new(Prints::new(nodes))),
             matching: network.hosts.transports.of_flows.is_ideal().then(Box::default),
             effects: Vec::new(),
-            carried: Carried::default(),
+            carried: Carried::new(layout.records),
             ns3: Ns3::new(network, &inward),
             inward,
         }
@@ -214,7 +215,6 @@ impl Out {
     #[inline(always)]
     pub(super) fn send<const RUN: u8>(
         &mut self,
-        all: Plan<'_>,
         (plan, woken): (&PortPlan, &mut Woken),
         seen: u64,
         packet: &Packet,
@@ -228,7 +228,7 @@ impl Out {
             // A port to another partition wakes nobody here.
             if time >= woken.until() {
                 if plan.far.is_away() {
-                    return self.send_away::<RUN>(all.layout.records, (time, plan), packet, stamp);
+                    return self.send_away::<RUN>((time, plan), packet, stamp);
                 }
                 *woken = self.calendar.wake_for_packet(plan.peer, time);
             }
@@ -240,15 +240,9 @@ impl Out {
     }
 
     #[inline(never)]
-    fn send_away<const RUN: u8>(
-        &mut self,
-        stride: usize,
-        (time, plan): (u64, &PortPlan),
-        packet: &Packet,
-        stamp: Stamp,
-    ) {
-        let mail = Mail::new::<RUN>(time, plan, packet, stamp, (&mut self.carried, stride));
-        self.post.put::<RUN>(plan.partition, mail, (&mut self.carried, stride));
+    fn send_away<const RUN: u8>(&mut self, (time, plan): (u64, &PortPlan), packet: &Packet, stamp: Stamp) {
+        let mail = Mail::new::<RUN>(time, plan, packet, stamp, &mut self.carried);
+        self.post.put::<RUN>(plan.partition, mail, &mut self.carried);
     }
 
     /// True if the thread between windows has something to do: records, ends of flows, isolated flows.
@@ -258,19 +252,19 @@ impl Out {
     }
 
     /// Puts packets of another partition on their wires.
-    pub(super) fn open(&mut self, layout: &Layout, run: u8, mut bag: Bag) {
+    pub(super) fn open(&mut self, run: u8, mut bag: Bag) {
         match run {
-            PLAIN => self.receive::<PLAIN>(layout, &mut bag),
-            TELEMETRY => self.receive::<TELEMETRY>(layout, &mut bag),
-            TRANSPORTS => self.receive::<TRANSPORTS>(layout, &mut bag),
-            _ => self.receive::<ANY>(layout, &mut bag),
+            PLAIN => self.receive::<PLAIN>(&mut bag),
+            TELEMETRY => self.receive::<TELEMETRY>(&mut bag),
+            TRANSPORTS => self.receive::<TRANSPORTS>(&mut bag),
+            _ => self.receive::<ANY>(&mut bag),
         }
         self.post.keep(bag);
     }
 
-    fn receive<const RUN: u8>(&mut self, layout: &Layout, bag: &mut Bag) {
+    fn receive<const RUN: u8>(&mut self, bag: &mut Bag) {
         let Self { wires, inboxes, calendar, carried, .. } = self;
-        bag.open::<RUN>(layout.records, carried, |mail, carried| {
+        bag.open::<RUN>(carried, |mail, carried| {
             let slot = calendar.wake_soon(mail.peer, mail.time);
             if let Some(place) = mail.place {
                 inboxes.at(mail.peer, slot).push(mail.time << LINK_BITS | u64::from(place));
@@ -330,7 +324,7 @@ impl Out {
         let (reason, ingress) = (DropReason::Silent, Some(plan.network.ports[wire].peer));
         let event = event.target_code();
         self.drop(plan.network, &packet, Dropped { reason, ingress, egress: None, now, event });
-        self.wires[line].lose_front();
+        self.wires[line].lose_front(&mut self.carried);
     }
 
     /// Counts an event other than an arrival.

@@ -1,9 +1,10 @@
 //! Packets by value: nodes share no packet.
 
+use super::carried::Carried;
 use super::run::{carries, has_transports};
-use crate::congestion::{IntRecord, MAX_INT_RECORDS};
+use crate::congestion::IntRecord;
 use crate::kernel::{
-    FlowId, Id, IdVec, Kind, LocalPort, NONE, PacketId, Range, ReceivedId, SentId, Word, flag, prefetch,
+    BlockId, FlowId, IdVec, Kind, LocalPort, NONE, PacketId, Range, ReceivedId, SentId, Word, flag, prefetch,
 };
 use crate::plan::Forwarded;
 
@@ -156,13 +157,6 @@ impl From<&Packet> for Forwarded {
     }
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Carried {
-    pub(super) records: [IntRecord; MAX_INT_RECORDS],
-    /// Byte ranges of a selective acknowledgement, or slots of a schedule.
-    pub(super) ranges: Vec<Range>,
-}
-
 /// Changes to the copy on the wire: a copy of a whole packet soon after a write to one of its bytes stalls the processor.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
@@ -187,24 +181,20 @@ struct Slot {
 pub(super) struct Slab {
     slots: IdVec<PacketId, Slot>,
     free: PacketId,
-    /// By place, `stride` each.
-    records: Vec<IntRecord>,
-    stride: usize,
-    /// By place, up to the last one that had ranges.
+    /// By place, up to the last one that had INT records, or ranges.
+    blocks: IdVec<PacketId, BlockId>,
     ranges: IdVec<PacketId, Vec<Range>>,
 }
 
 impl Slab {
-    /// `stride`: most INT records of a packet.
-    pub(super) fn new(stride: usize) -> Self {
-        Self { slots: IdVec::new(), free: PacketId::NONE, records: Vec::new(), stride, ranges: IdVec::new() }
+    pub(super) const fn new() -> Self {
+        Self { slots: IdVec::new(), free: PacketId::NONE, blocks: IdVec::new(), ranges: IdVec::new() }
     }
 
     /// Stores a packet, with other flags, as the end of a list.
     #[inline]
     pub(super) fn insert<const RUN: u8>(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> PacketId {
         let place = if self.free == PacketId::NONE {
-            self.records.resize((self.slots.len() + 1) * self.stride, IntRecord::default());
             self.slots.push(Slot { packet: *packet, next: PacketId::NONE, note: NONE })
         } else {
             let place = self.free;
@@ -220,9 +210,8 @@ impl Slab {
                 self.insert_ranges(place, carried);
                 return place;
             }
-            let count = usize::from(packet.records).min(self.stride);
-            let first = place.index() * self.stride;
-            self.records[first..first + count].copy_from_slice(&carried.records[..count]);
+            self.blocks.extend_to(place, || BlockId::NONE);
+            self.blocks[place] = carried.take_block();
         }
         place
     }
@@ -234,7 +223,7 @@ impl Slab {
     }
 
     /// Also returns the next place of the list.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove<const RUN: u8>(&mut self, place: PacketId, carried: &mut Carried) -> (Packet, PacketId) {
         let slot = &mut self.slots[place];
         let (packet, next) = (slot.packet, slot.next);
@@ -245,9 +234,7 @@ impl Slab {
                 carried.ranges = std::mem::take(&mut self.ranges[place]);
                 return (packet, next);
             }
-            let count = usize::from(packet.records).min(self.stride);
-            let first = place.index() * self.stride;
-            carried.records[..count].copy_from_slice(&self.records[first..first + count]);
+            carried.put_block(self.blocks[place]);
         }
         (packet, next)
     }
@@ -314,24 +301,24 @@ mod tests {
 
     #[test]
     fn places_are_reused_and_records_kept() {
-        let mut slab = Slab::new(2);
-        let mut carried = Carried::default();
-        carried.records[1] = IntRecord::new(9, 1, 2, 3);
+        let mut slab = Slab::new();
+        let mut carried = Carried::new(2);
+        let records = [IntRecord::default(), IntRecord::new(9, 1, 2, 3)];
+        carried.put_records(&records);
         let first = slab.insert::<ANY>(&Packet { seq: 1, records: 2, ..Packet::EMPTY }, 0, &mut carried);
         let second = slab.insert::<ANY>(&Packet { seq: 2, ..Packet::EMPTY }, flag::CE, &mut carried);
         slab.link(first, second);
         assert_eq!(slab.list(first).map(|packet| packet.seq).collect::<Vec<_>>(), [1, 2]);
-        let mut out = Carried::default();
-        let (packet, next) = slab.remove::<ANY>(first, &mut out);
-        assert_eq!((packet.seq, next, out.records[1]), (1, second, carried.records[1]));
+        let (packet, next) = slab.remove::<ANY>(first, &mut carried);
+        assert_eq!((packet.seq, next, carried.records(2)), (1, second, &records[..]));
         assert_eq!(slab.insert::<ANY>(&Packet::EMPTY, 0, &mut carried), first);
         assert_eq!(slab.list(second).map(|packet| packet.flags).collect::<Vec<_>>(), [flag::CE]);
     }
 
     #[test]
     fn ranges_move_with_their_packet() {
-        let mut slab = Slab::new(0);
-        let mut carried = Carried::default();
+        let mut slab = Slab::new();
+        let mut carried = Carried::new(0);
         let places = [vec![(1, 2)], vec![(3, 4), (5, 6)]].map(|ranges| {
             carried.ranges = ranges;
             slab.insert::<ANY>(&Packet { kind: Kind::SegmentAck, records: 1, ..Packet::EMPTY }, 0, &mut carried)

@@ -181,10 +181,10 @@ impl Partitions {
     }
 
     /// Opens all mail and enters the next window, for what looks at nodes and wires between windows.
-    pub(super) fn settle(&mut self, layout: &Layout, run: u8) {
+    pub(super) fn settle(&mut self, run: u8) {
         let ahead = self.ahead.take();
         for partition in &mut self.all {
-            partition.open_mail(layout, run);
+            partition.open_mail(run);
             if let Some(ahead) = ahead {
                 partition.enter(ahead);
             }
@@ -192,8 +192,8 @@ impl Partitions {
     }
 
     /// Opens the mail for a host.
-    pub(super) fn open_mail_for(&mut self, host: HostId, layout: &Layout, run: u8) {
-        self.all[self.hosts[host].0 as usize].open_mail(layout, run);
+    pub(super) fn open_mail_for(&mut self, host: HostId, run: u8) {
+        self.all[self.hosts[host].0 as usize].open_mail(run);
     }
 
     pub(super) fn wake_all(&mut self) {
@@ -257,11 +257,11 @@ impl Partitions {
     }
 
     /// Passes packets between partitions, after steps of single nodes.
-    pub(super) fn deliver(&mut self, layout: &Layout, run: u8) {
+    pub(super) fn deliver(&mut self, run: u8) {
         if self.all.len() > 1 {
             self.all.iter_mut().for_each(Movable::post);
             hand_over(&mut self.all);
-            self.all.iter_mut().for_each(|partition| partition.open_mail(layout, run));
+            self.all.iter_mut().for_each(|partition| partition.open_mail(run));
         }
     }
 

@@ -172,7 +172,7 @@ impl Nodes {
         }
         let own = self.layout.at_src[flow];
         if self.layout.hosts_apart && self.partitions.host(src).awaits_completion(own) {
-            self.partitions.open_mail_for(src, &self.layout, self.run);
+            self.partitions.open_mail_for(src, self.run);
         }
         let plan = Plan { layout: &self.layout, network: &self.network };
         let (host, out) = self.partitions.host_and_out(src);
@@ -227,7 +227,7 @@ impl Nodes {
     }
 
     pub(super) fn settle(&mut self) {
-        self.partitions.settle(&self.layout, self.run);
+        self.partitions.settle(self.run);
     }
 
     pub(super) fn note_peak(&mut self) {

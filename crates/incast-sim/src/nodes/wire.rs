@@ -6,12 +6,12 @@ use std::collections::VecDeque;
 
 use incast_model::rng::{Stream, unit};
 
+use super::carried::Carried;
 use super::mail::Mail;
-use super::packet::{Carried, Packet, Stamp};
+use super::packet::{Packet, Stamp};
 use super::plan::PortPlan;
 use super::run::{carries, has_extras, has_telemetry, has_transports};
-use crate::congestion::IntRecord;
-use crate::kernel::{Id, IdVec, Kind, LocalPort, Range, indices, prefetch};
+use crate::kernel::{BlockId, IdVec, Kind, LocalPort, Range, indices, prefetch};
 
 /// Place in the ring of a wire.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,8 @@ indices!(RingPlace);
 struct Entry {
     time: u64,
     packet: Packet,
+    /// If the packet has INT records.
+    block: BlockId,
 }
 
 /// The first cache line has what every packet needs.
@@ -36,9 +38,6 @@ pub(super) struct Wire {
     /// First packet, before the modulus.
     head: usize,
     len: usize,
-    /// By place, `stride` each.
-    records: Vec<IntRecord>,
-    stride: usize,
     /// By packet with ranges, in order.
     ranges: VecDeque<Vec<Range>>,
     /// Ingress ports at the sending node; empty if links cannot fail.
@@ -58,14 +57,12 @@ struct Loss {
 const PLACES: usize = 16;
 
 impl Wire {
-    /// `stride`: most INT records of a packet. `fails`: the link may fail.
-    pub(super) const fn new(stride: usize, fails: bool) -> Self {
+    /// `fails`: the link may fail.
+    pub(super) const fn new(fails: bool) -> Self {
         Self {
             entries: IdVec::new(),
             head: 0,
             len: 0,
-            records: Vec::new(),
-            stride,
             ranges: VecDeque::new(),
             origins: IdVec::new(),
             fails,
@@ -104,13 +101,14 @@ impl Wire {
         {
             *origin = packet.in_port;
         }
-        self.keep_carried::<RUN>(place, packet, carried);
         if has_telemetry(RUN)
             && let Some((record, count)) = stamp.record
         {
-            // A record beyond the space overwrites from the front, as in ns-3.
-            self.records[place.index() * self.stride + usize::from(count - 1) % self.stride] = record;
-            self.entries[place].packet.records = count;
+            carried.add_record(record, (packet.records, count));
+            let entry = &mut self.entries[place];
+            (entry.packet.records, entry.block) = (count, carried.take_block());
+        } else {
+            self.keep_carried::<RUN>(place, packet, carried);
         }
         self.len += 1;
     }
@@ -121,7 +119,7 @@ impl Wire {
             self.grow();
         }
         let place = self.place(self.len);
-        self.entries[place] = Entry { time: mail.time, packet: mail.packet };
+        self.entries[place] = Entry { time: mail.time, packet: mail.packet, block: BlockId::NONE };
         self.len += 1;
         if carries(RUN) {
             if has_extras(RUN)
@@ -139,8 +137,7 @@ impl Wire {
             if has_transports(RUN) && packet.has_ranges() {
                 self.ranges.push_back(std::mem::take(&mut carried.ranges));
             } else {
-                let count = usize::from(packet.records).min(self.stride);
-                self.records[place.index() * self.stride..][..count].copy_from_slice(&carried.records[..count]);
+                self.entries[place].block = carried.take_block();
             }
         }
     }
@@ -149,16 +146,13 @@ impl Wire {
     fn grow(&mut self) {
         let places = (2 * self.entries.len()).max(PLACES);
         let mut entries: Vec<Entry> = (0..self.len).map(|ahead| self.entries[self.place(ahead)]).collect();
-        let records_at = |ahead| &self.records[self.place(ahead).index() * self.stride..][..self.stride];
-        let mut records: Vec<IntRecord> = (0..self.len).flat_map(records_at).copied().collect();
-        entries.resize(places, Entry { time: 0, packet: Packet::EMPTY });
-        records.resize(places * self.stride, IntRecord::default());
+        entries.resize(places, Entry { time: 0, packet: Packet::EMPTY, block: BlockId::NONE });
         if self.fails {
             let mut origins: Vec<LocalPort> = (0..self.len).map(|ahead| self.origins[self.place(ahead)]).collect();
             origins.resize(places, LocalPort(0));
             self.origins = origins.into();
         }
-        (self.entries, self.records, self.head) = (entries.into(), records, 0);
+        (self.entries, self.head) = (entries.into(), 0);
     }
 
     #[inline(always)]
@@ -183,26 +177,28 @@ impl Wire {
         self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         // For the next packet of the window; of a large fabric, it has left the caches since it was sent.
         prefetch(&self.entries[self.place(0)]);
-        let packet = self.entries[place].packet;
+        let Entry { packet, block, .. } = self.entries[place];
         if carries(RUN) && packet.records != 0 {
             if has_transports(RUN) && packet.has_ranges() {
                 carried.ranges = self.ranges.pop_front().expect("pushed with its packet");
             } else {
-                let count = usize::from(packet.records).min(self.stride);
-                carried.records[..count].copy_from_slice(&self.records[place.index() * self.stride..][..count]);
+                carried.put_block(block);
             }
         }
         packet
     }
 
     /// Turns all packets into [`Kind::Lost`]. Returns those lost now, with ingress ports at the sending node.
-    pub(super) fn lose(&mut self) -> Vec<(Packet, LocalPort)> {
+    pub(super) fn lose(&mut self, carried: &mut Carried) -> Vec<(Packet, LocalPort)> {
         let mut lost = Vec::new();
         for ahead in 0..self.len {
             let place = self.place(ahead);
-            let packet = &mut self.entries[place].packet;
+            let Entry { packet, block, .. } = &mut self.entries[place];
             if packet.kind != Kind::Lost {
                 lost.push((*packet, self.origins[place]));
+                if packet.records != 0 && !packet.has_ranges() {
+                    carried.put_block(*block);
+                }
                 (packet.kind, packet.records) = (Kind::Lost, 0);
             }
         }
@@ -215,11 +211,15 @@ impl Wire {
         &self.entries[self.place(0)].packet
     }
 
-    pub(super) fn lose_front(&mut self) {
+    pub(super) fn lose_front(&mut self, carried: &mut Carried) {
         let place = self.place(0);
-        let packet = &mut self.entries[place].packet;
-        if packet.records != 0 && packet.has_ranges() {
-            self.ranges.pop_front();
+        let Entry { packet, block, .. } = &mut self.entries[place];
+        if packet.records != 0 {
+            if packet.has_ranges() {
+                self.ranges.pop_front();
+            } else {
+                carried.put_block(*block);
+            }
         }
         (packet.kind, packet.records) = (Kind::Lost, 0);
     }
@@ -254,14 +254,15 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::IntRecord;
     use crate::nodes::run::ANY;
 
     const PORT: PortPlan = PortPlan { peer_port: LocalPort(3), ..PortPlan::NONE };
 
     #[test]
     fn packets_stay_in_order_while_the_ring_grows() {
-        let mut carried = Carried::default();
-        let mut wire = Wire::new(1, false);
+        let mut carried = Carried::new(1);
+        let mut wire = Wire::new(false);
         let (mut sent, mut received) = (0, 0);
         for round in 0..60 {
             for _ in 0..round {
@@ -272,7 +273,7 @@ mod tests {
             for _ in 0..round / 2 {
                 assert_eq!(wire.first(), received);
                 let packet = wire.pop::<ANY>(&mut carried);
-                assert_eq!((packet.seq, carried.records[0].ticks()), (received, received));
+                assert_eq!((packet.seq, carried.records(1)[0].ticks()), (received, received));
                 received += 1;
             }
         }
@@ -283,13 +284,14 @@ mod tests {
 
     #[test]
     fn all_packets_of_a_failed_link_are_lost_once_with_their_ingress_ports() {
-        let (mut wire, mut carried) = (Wire::new(0, true), Carried::default());
+        let (mut wire, mut carried) = (Wire::new(true), Carried::new(0));
         for seq in 0..3 {
             let packet = Packet { seq, in_port: LocalPort(5 + seq as u16), ..Packet::EMPTY };
             wire.push::<ANY>(seq, &PORT, &packet, PLAIN_STAMP, &mut carried);
         }
-        wire.lose_front();
-        let lost: Vec<(u64, LocalPort)> = wire.lose().iter().map(|(packet, port)| (packet.seq, *port)).collect();
+        wire.lose_front(&mut carried);
+        let lost: Vec<(u64, LocalPort)> =
+            wire.lose(&mut carried).iter().map(|(packet, port)| (packet.seq, *port)).collect();
         assert_eq!(lost, [(1, LocalPort(6)), (2, LocalPort(7))]);
         let arrived: Vec<(u64, Kind)> = wire.packets().map(|(time, packet)| (time, packet.kind)).collect();
         assert_eq!(arrived, [(0, Kind::Lost), (1, Kind::Lost), (2, Kind::Lost)]);
@@ -297,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_link_loses_its_share_of_packets() {
-        let mut wire = Wire::new(0, true);
+        let mut wire = Wire::new(true);
         assert!(!wire.loses(), "no loss was set");
         for (share, least, most) in [(0.25, 2327, 2673), (1.0, 10_000, 10_000), (0.0, 0, 0)] {
             wire.set_loss(share, || incast_model::rng::stream(1, "loss", 0));
@@ -309,10 +311,10 @@ mod tests {
 
     #[test]
     fn a_packet_is_stamped_on_its_way() {
-        let mut carried = Carried::default();
+        let mut carried = Carried::new(2);
         let old: Vec<_> = (0..3).map(|tick| IntRecord::new(tick, 0, 0, 0)).collect();
-        carried.records[..2].copy_from_slice(&old[..2]);
-        let mut wire = Wire::new(2, false);
+        carried.put_records(&old[..2]);
+        let mut wire = Wire::new(false);
         let packet = Packet { prio: 3, records: 2, ..Packet::EMPTY };
         wire.push::<ANY>(9, &PORT, &packet, Stamp { flags: 1, in_prio: 3, record: Some((old[2], 3)) }, &mut carried);
         wire.push::<ANY>(
@@ -327,7 +329,7 @@ mod tests {
             (packet.in_port, packet.in_prio, packet.hops, packet.flags, packet.records),
             (LocalPort(3), 3, 1, 1, 3)
         );
-        assert_eq!(carried.records[..2], [old[2], old[1]]);
+        assert_eq!(carried.records(2), [old[2], old[1]]);
         assert_eq!(wire.pop::<ANY>(&mut carried).in_prio, 5);
         assert_eq!((wire.first(), wire.head), (u64::MAX, 0));
     }

@@ -91,7 +91,7 @@ impl Nodes {
                 switch.release_queue(plan, out, port, prio);
             }
         });
-        self.partitions.deliver(&self.layout, self.run);
+        self.partitions.deliver(self.run);
     }
 }
 

@@ -51,7 +51,7 @@ impl Link {
         if RUN == NS3 {
             out.ns3().transmit(self.port);
         }
-        out.send::<RUN>(plan, (&self.plan, &mut self.woken), seen, packet, stamp);
+        out.send::<RUN>((&self.plan, &mut self.woken), seen, packet, stamp);
         free
     }
 }

@@ -90,7 +90,7 @@ impl Host {
             event: 0,
             balancer: network.routing.balancers.get(params.node.index()).cloned(),
             params,
-            slab: Slab::new(plan.layout.records),
+            slab: Slab::new(),
             pairs: Pairs::default(),
             receivers: plan.layout.received[id].iter().map(|&flow| Receiver::new(plan, flow)).collect(),
             hypervisor: HostHypervisor::new(plan, id.0),

@@ -271,7 +271,7 @@ impl Host {
         next: u64,
     ) {
         let pair = &mut self.pairs[place];
-        let records = usize::from(packet.records).min(plan.layout.records);
+        let int = out.carried.records(packet.records);
         pair.control.cc.on_ack(&Ack {
             now: Time(self.now),
             seq: packet.seq,
@@ -279,8 +279,8 @@ impl Host {
             marked: packet.flags & flag::ECHO != 0,
             nack: packet.kind == Kind::Nack,
             rtt: Time(packet.word.since(self.now)),
-            int: &out.carried.records[..records],
-            pint: if packet.records == 0 { 0 } else { out.carried.records[0].pint() },
+            int,
+            pint: int.first().map_or(0, |record| record.pint()),
             draw,
             flow: &self.nics[pair.nic].link.context,
             rates: &plan.network.rates,

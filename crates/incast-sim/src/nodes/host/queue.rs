@@ -51,9 +51,9 @@ impl Host {
                     let Some(place) = self.nics[nic].stored.ranked.evict_above(rank) else {
                         return self.overflow::<RUN>(plan, out, nic, packet);
                     };
-                    let ranges = std::mem::take(&mut out.carried.ranges);
+                    let aside = out.carried.set_aside();
                     let evicted = self.take_ranked::<RUN>(out, nic, place);
-                    out.carried.ranges = ranges;
+                    out.carried.take_back(aside);
                     self.overflow::<RUN>(plan, out, nic, &evicted);
                 }
                 self.enqueue::<RUN>(out, nic, packet);
@@ -63,6 +63,7 @@ impl Host {
         }
     }
 
+    #[inline(always)]
     pub(super) fn enqueue<const RUN: u8>(&mut self, out: &mut Out, nic: LocalPort, packet: &Packet) {
         let (prio, size) = (if RUN == NS3 { NS3_ACKS } else { packet.prio & 7 }, u32::from(packet.size));
         let place = self.slab.insert::<RUN>(packet, packet.flags, &mut out.carried);

@@ -14,6 +14,7 @@ use crate::congestion::{Control, WindowMode};
 use crate::host::{RdmaParams, Recovery};
 use crate::kernel::{Kind, Target};
 use crate::nodes::host::Hosts;
+use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
 use crate::nodes::{Cut, Nodes};
 use crate::outcome::FlowRecord;
@@ -92,13 +93,14 @@ impl Case {
         while let Some((event, node)) = nodes.next_event() {
             let at_switch = nodes.network.fabric.node(node).kind == NodeKind::Switch;
             if let (Target::Arrival(port), true) = (event.target(), at_switch) {
-                let wire = &mut nodes.partitions.whole().out.wires[nodes.layout.ports[port].line];
+                let Out { wires, carried, .. } = &mut nodes.partitions.whole().out;
+                let wire = &mut wires[nodes.layout.ports[port].line];
                 match fate(wire.front()) {
                     Fate::Goes => {}
                     Fate::Overtaken => wire.swap_front(),
                     Fate::Lost => {
                         lost += u64::from(wire.front().kind == Kind::Data);
-                        wire.lose_front();
+                        wire.lose_front(carried);
                     }
                 }
             }

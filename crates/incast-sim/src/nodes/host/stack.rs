@@ -164,6 +164,7 @@ impl Host {
     }
 
     /// Reports that a packet of this host has left its queue or was dropped there.
+    #[inline(always)]
     pub(super) fn left<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
         if matches!(packet.kind, Kind::Segment | Kind::Syn) {
             let own = plan.layout.at_src[packet.flow];
@@ -249,6 +250,7 @@ pub(in crate::nodes) fn arrived_bytes(all: &impl Hosts, plan: Plan<'_>, flow: Fl
 }
 
 impl<const RUN: u8> Work<'_, RUN> {
+    #[inline(always)]
     fn packet_of(&self, to: To, packet: Outgoing) -> Packet {
         let Plan { layout, network } = self.plan;
         let (flow, dst, at_dst) = match to {

@@ -75,7 +75,7 @@ impl<G: Hooks> Switch<G> {
             clock: Clock::new(),
             node,
             settings: Settings::new(network, &guards, telemetry.is_some(), serves_vms),
-            slab: Slab::new(plan.layout.records),
+            slab: Slab::new(),
             buffer: network.switches.buffers[node.index()].clone().expect("the node is a switch"),
             rng: rng::stream(network.config.seed, "ecn", node.0.into()),
             ranked: vec![RankedQueue::default(); ports_if(network.config.queues.ranked)].into(),

@@ -21,9 +21,9 @@ impl<G: Hooks> Switch<G> {
                         return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
                     };
                     // The stored packet keeps what it carries.
-                    let ranges = std::mem::take(&mut out.carried.ranges);
+                    let aside = out.carried.set_aside();
                     let evicted = self.take_ranked::<RUN>(out, port, place);
-                    out.carried.ranges = ranges;
+                    out.carried.take_back(aside);
                     self.drop_packet(plan, out, Some(port), &evicted, DropReason::Buffer);
                 }
                 let queued = self.ports[port].queued;

@@ -68,7 +68,7 @@ impl<G: Hooks> Switch<G> {
         state.busy_until <= self.clock.now
     }
 
-    #[inline]
+    #[inline(always)]
     fn serve_when_free<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort) {
         let state = &mut self.ports[port];
         if state.waiting & (!state.paused | 1) == 0 {
@@ -187,7 +187,7 @@ impl<G: Hooks> Switch<G> {
             Some(Some(jitter)) => jitter.delayed(seen + state.plan.delay) - state.plan.delay,
             _ => seen,
         };
-        out.send::<RUN>(plan, (&state.plan, &mut state.woken), seen, packet, stamp);
+        out.send::<RUN>((&state.plan, &mut state.woken), seen, packet, stamp);
     }
 
     /// Telemetry, and the priority at the far end if tags change on the wire.

@@ -6,7 +6,8 @@ use incast_model::units::Time;
 use super::port::Port;
 use crate::congestion::{IntFormat, IntRecord, int_record};
 use crate::kernel::{LocalPort, flag};
-use crate::nodes::packet::{Carried, Packet};
+use crate::nodes::carried::Carried;
+use crate::nodes::packet::Packet;
 use crate::ns3::Rand;
 use crate::plan::Network;
 use crate::switch::Pint;
@@ -69,7 +70,7 @@ impl Telemetry {
         carried: &Carried,
         rng: &mut Stream,
     ) -> Option<(IntRecord, u8)> {
-        let before = if packet.records == 0 { 0 } else { carried.records[0].pint() };
+        let before = if packet.records == 0 { 0 } else { carried.records(1)[0].pint() };
         let carried = (packet.flags & flag::PINT != 0).then_some(before);
         let load = (now, port.queued, self.rates[usize::from(port.rate)]);
         let power = self.pint.as_mut()?.pass(number, load, packet.size, carried, rng);

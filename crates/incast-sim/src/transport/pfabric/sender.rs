@@ -89,6 +89,7 @@ impl Sender {
         self.timeouts >= self.probe_after
     }
 
+    #[inline]
     pub(super) fn next_segment(&mut self) -> Option<Segment> {
         let end = self.una + u64::from(self.cwnd) * self.packets.mss + self.sacked.bytes();
         while !self.probes() && self.next < self.packets.size && self.next + self.packets.mss <= end {

@@ -35,7 +35,7 @@ impl Nodes {
             }
         });
         self.partitions.for_each_host(|host, out| host.sweep_isolated(plan, out, now));
-        self.partitions.deliver(&self.layout, self.run);
+        self.partitions.deliver(self.run);
         self.actions.sweep = u64::MAX;
         let any = self.partitions.switches().any(|switch| !switch.isolated().is_empty())
             || self.partitions.hosts().any(|host| host.has_isolated());
