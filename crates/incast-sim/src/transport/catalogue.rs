@@ -148,9 +148,6 @@ macro_rules! transports {
             pub(crate) fn new(transport: &Transport, scope: Scope) -> Self {
                 match transport { $(Transport::$variant(params) => Self::$variant(<$endpoint>::new(params, scope))),+ }
             }
-            pub(crate) fn watches_queue(&self) -> bool {
-                match self { $(Self::$variant(one) => one.watches_queue()),+ }
-            }
             pub(crate) fn start(&mut self, stack: &mut impl Stack, own: $crate::kernel::SentId) {
                 match self { $(Self::$variant(one) => one.start(stack, own)),+ }
             }

@@ -26,11 +26,6 @@ pub(crate) trait Endpoint {
 
     fn new(params: &Self::Params, scope: Scope) -> Self;
 
-    /// If true, the host calls [`Self::left_host`].
-    fn watches_queue(&self) -> bool {
-        false
-    }
-
     fn start(&mut self, stack: &mut impl Stack, own: SentId);
 
     fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>);
@@ -39,7 +34,7 @@ pub(crate) trait Endpoint {
 
     fn task(&mut self, _stack: &mut impl Stack, _nic: LocalPort, _job: Job) {}
 
-    /// A data packet or handshake left its host's queue, or was dropped there.
+    /// After [`Stack::watch_queue`]: a data packet or handshake left its host's queue, or was dropped there.
     fn left_host(&mut self, _stack: &mut impl Stack, _own: SentId) {}
 
     fn stop(&mut self, _stack: &mut impl Stack, _own: SentId) {}

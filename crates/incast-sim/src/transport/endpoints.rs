@@ -12,7 +12,6 @@ const RDMA: u8 = u8::MAX;
 #[derive(Debug)]
 struct Slot {
     endpoint: Option<Box<AnyEndpoint>>,
-    watches_queue: bool,
     acknowledges: bool,
 }
 
@@ -33,8 +32,8 @@ pub(crate) struct Endpoints {
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
-    /// If true, an endpoint is called when a packet has left its queue.
-    watch_queues: bool,
+    /// Flows whose senders are called when a packet has left its queue.
+    watched: Vec<SentId>,
 }
 
 impl FlowTransports {
@@ -108,14 +107,13 @@ impl Endpoints {
     fn new(transports: &[Transport], scope: Scope, sent: IdVec<SentId, u8>, received: IdVec<ReceivedId, u8>) -> Self {
         let slot = |transport: &Transport| {
             let endpoint = AnyEndpoint::new(transport, scope);
-            let watches_queue = endpoint.watches_queue();
-            Slot { endpoint: Some(Box::new(endpoint)), watches_queue, acknowledges: transport.acknowledges() }
+            Slot { endpoint: Some(Box::new(endpoint)), acknowledges: transport.acknowledges() }
         };
         let place = |kind: fn(&Transport) -> bool| transports.iter().position(kind).map(|place| place as u8);
         let slots: Vec<Slot> = transports.iter().map(slot).collect();
         Self {
-            watch_queues: slots.iter().any(|slot| slot.watches_queue),
             slots,
+            watched: Vec::new(),
             sent,
             received,
             pulled: place(|one| matches!(one, Transport::Phost(_))),
@@ -135,8 +133,23 @@ impl Endpoints {
         self.slots[usize::from(self.sent[own])].endpoint.is_none()
     }
 
+    #[inline]
     pub(crate) const fn watch_queues(&self) -> bool {
-        self.watch_queues
+        !self.watched.is_empty()
+    }
+
+    pub(crate) fn watches(&self, own: SentId) -> bool {
+        self.watched.contains(&own)
+    }
+
+    pub(crate) fn watch(&mut self, own: SentId) {
+        if !self.watches(own) {
+            self.watched.push(own);
+        }
+    }
+
+    pub(crate) fn unwatch(&mut self, own: SentId) {
+        self.watched.retain(|&other| other != own);
     }
 
     pub(crate) fn may_end_at_start(&self, own: SentId) -> bool {
@@ -251,10 +264,9 @@ pub(crate) trait TransportHost: Stack + Sized {
         self.flush();
     }
 
-    #[inline]
     fn left_queue(&mut self, own: SentId) {
-        let index = self.endpoints().sent[own];
-        if self.endpoints().slots[usize::from(index)].watches_queue {
+        if self.endpoints().watches(own) {
+            let index = self.endpoints().sent[own];
             self.with(index, |endpoint, host| endpoint.left_host(host, own));
         }
     }

@@ -107,6 +107,12 @@ pub(crate) trait Stack {
     /// Plans [`Job::Turn`] at the flow's sender.
     fn give_turn(&mut self, flow: FlowId, time: u64);
 
+    /// True if a data packet or handshake of the flow, or the one that begins with byte `first`, is in a queue of this host.
+    fn waits(&self, own: SentId, first: Option<u64>) -> bool;
+    /// Calls the sender each time such a packet leaves, until [`Stack::unwatch_queue`] or the flow's end.
+    fn watch_queue(&mut self, own: SentId);
+    fn unwatch_queue(&mut self, own: SentId);
+
     fn count_packet(&mut self, own: SentId, again: bool);
     fn count_mark(&mut self, own: SentId);
     fn count_timeout(&mut self, own: SentId);

@@ -412,6 +412,21 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         self.host.transports().plan(nic, time, job);
     }
 
+    fn waits(&self, own: SentId, first: Option<u64>) -> bool {
+        let flow = self.flow_of(own);
+        let of_flow = |packet: &&Packet| packet.flow == flow && matches!(packet.kind, Kind::Segment | Kind::Syn);
+        let mut all = self.host.packets().chain(self.host.limited_packets()).filter(of_flow);
+        all.any(|packet| first.is_none_or(|first| packet.seq == first))
+    }
+
+    fn watch_queue(&mut self, own: SentId) {
+        self.host.transports().endpoints.watch(own);
+    }
+
+    fn unwatch_queue(&mut self, own: SentId) {
+        self.host.transports().endpoints.unwatch(own);
+    }
+
     fn count_packet(&mut self, own: SentId, again: bool) {
         let progress = &mut self.host.flows.progress[own];
         progress.packets += 1;
@@ -435,6 +450,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     fn end(&mut self, own: SentId) {
         self.host.flows.progress[own].finish = Some(Time(self.host.now));
         self.set_timer(own, u64::MAX);
+        self.unwatch_queue(own);
         self.out.progress.done += 1;
         self.host.flows.pass_acked(self.plan, self.out, self.host.now, own);
     }

@@ -31,10 +31,6 @@ impl Endpoint for Pfabric {
         Self { params: params.clone(), senders: ByFlow::new(scope.sent), receivers, unlimited: scope.unlimited }
     }
 
-    fn watches_queue(&self) -> bool {
-        self.unlimited
-    }
-
     fn start(&mut self, stack: &mut impl Stack, own: SentId) {
         self.senders.insert(own, Sender::new(&self.params, stack.packets_sent(own)));
         self.pump(stack, own);
@@ -51,8 +47,8 @@ impl Endpoint for Pfabric {
     /// flows beyond their timeouts, without end.
     fn timer(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
-        if self.unlimited && sender.waits() {
-            return;
+        if self.unlimited && stack.waits(own, None) {
+            return stack.watch_queue(own);
         }
         let probe = sender.on_timeout();
         let (rto, left, una) = (sender.rto(), sender.left(), sender.una());
@@ -71,8 +67,11 @@ impl Endpoint for Pfabric {
     /// Restarts the timer if it expired meanwhile.
     fn left_host(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
-        sender.leave();
-        if !sender.waits() && stack.timer(own) == u64::MAX {
+        if stack.waits(own, None) {
+            return;
+        }
+        stack.unwatch_queue(own);
+        if stack.timer(own) == u64::MAX {
             stack.set_timer(own, stack.now() + sender.rto());
         }
     }

@@ -24,8 +24,6 @@ pub(super) struct Sender {
     ssthresh: u32,
     heard: u32,
     timeouts: u32,
-    /// Segments made and not yet known to have left the host's queue.
-    in_host: u32,
 }
 
 impl Sender {
@@ -43,16 +41,7 @@ impl Sender {
             ssthresh: FIRST_THRESHOLD,
             heard: 0,
             timeouts: 0,
-            in_host: 0,
         }
-    }
-
-    pub(super) const fn waits(&self) -> bool {
-        self.in_host > 0
-    }
-
-    pub(super) const fn leave(&mut self) {
-        self.in_host = self.in_host.saturating_sub(1);
     }
 
     pub(super) const fn rto(&self) -> u64 {
@@ -99,7 +88,6 @@ impl Sender {
             if self.sacked.first_missing(seq) == seq {
                 let again = seq < self.high;
                 self.high = self.high.max(self.next);
-                self.in_host = self.in_host.saturating_add(1);
                 return Some(Segment { seq, len, again });
             }
         }

@@ -38,10 +38,6 @@ impl Endpoint for Tcp {
         Self { params: params.clone(), senders: ByFlow::new(scope.sent), receivers }
     }
 
-    fn watches_queue(&self) -> bool {
-        true
-    }
-
     fn start(&mut self, stack: &mut impl Stack, own: SentId) {
         let sender = Sender::new(&self.params, stack.packets_sent(own));
         let shakes_hands = sender.phase == Phase::Handshake;
@@ -68,8 +64,8 @@ impl Endpoint for Tcp {
     /// Does not resend a segment still in the host's queue (as Linux, `skb_still_in_host_queue`).
     fn timer(&mut self, stack: &mut impl Stack, own: SentId) {
         let Some(sender) = self.senders.get_mut(own) else { return };
-        if sender.first_waits() {
-            return;
+        if stack.waits(own, Some(sender.una())) {
+            return stack.watch_queue(own);
         }
         sender.on_timeout();
         let in_handshake = sender.phase == Phase::Handshake;
@@ -94,8 +90,7 @@ impl Endpoint for Tcp {
 
     /// Restarts the timer if it expired meanwhile.
     fn left_host(&mut self, stack: &mut impl Stack, own: SentId) {
-        let Some(sender) = self.senders.get_mut(own) else { return };
-        sender.leave();
+        stack.unwatch_queue(own);
         if stack.timer(own) == u64::MAX {
             self.arm(stack, own);
         }
@@ -122,9 +117,6 @@ impl Endpoint for Tcp {
 
 impl Tcp {
     fn send_syn(&mut self, stack: &mut impl Stack, own: SentId) {
-        if let Some(sender) = self.senders.get_mut(own) {
-            sender.give(None);
-        }
         let mut packet = stack.control(Kind::Syn, stack.sent(own).priority);
         packet.word = Word::sent_at(stack.now());
         self.arm(stack, own);
@@ -151,7 +143,6 @@ impl Tcp {
         let listens = self.params.listens();
         let Some(sender) = self.senders.get_mut(own) else { return };
         while let Some(segment) = sender.next_segment() {
-            sender.give(Some(segment));
             let reduced = !segment.again && sender.reports_reduction();
             let mut packet = stack.segment(own, segment);
             packet.word = Word::sent_at(stack.now());

@@ -39,7 +39,6 @@ pub(super) struct Sender {
     next: u64,
     /// First byte never sent.
     high: u64,
-    in_host: InHost,
     cwnd: Cwnd,
     /// Recovery, or the phase after a timeout, lasts until bytes up to here are acknowledged.
     recover: u64,
@@ -51,15 +50,6 @@ pub(super) struct Sender {
     dupacks: Option<u32>,
 }
 
-/// Packets in the host's queue.
-#[derive(Debug, Default)]
-struct InHost {
-    given: u64,
-    left: u64,
-    /// `given` when the first unacknowledged segment was last resent; 0: never.
-    first_again: u64,
-}
-
 impl Sender {
     pub(super) fn new(params: &TcpParams, packets: Packets) -> Self {
         Self {
@@ -69,7 +59,6 @@ impl Sender {
             una: 0,
             next: 0,
             high: 0,
-            in_host: InHost::default(),
             recover: 0,
             duplicates: 0,
             losses: Losses::default(),
@@ -84,27 +73,6 @@ impl Sender {
         self.packets.size = self.high;
     }
 
-    /// `None`: a handshake packet.
-    pub(super) fn give(&mut self, segment: Option<Segment>) {
-        self.in_host.given += 1;
-        if segment.is_some_and(|segment| segment.again && segment.seq == self.una) {
-            self.in_host.first_again = self.in_host.given;
-        }
-    }
-
-    pub(super) fn leave(&mut self) {
-        self.in_host.left += 1;
-    }
-
-    /// True if the timer's segment, the first unacknowledged, is in the host's queue. If it was not resent, all segments first
-    /// sent since are behind it; segments resent since count as before it: a timeout too soon is better than none.
-    pub(super) fn first_waits(&self) -> bool {
-        let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
-        let InHost { given, left, first_again } = self.in_host;
-        let number = if first_again > 0 { first_again } else { (given + 1).saturating_sub(since) };
-        left < number
-    }
-
     /// Perhaps not for the last time.
     pub(super) const fn has_sent_all(&self) -> bool {
         self.high == self.packets.size
@@ -112,6 +80,11 @@ impl Sender {
 
     pub(super) const fn is_done(&self) -> bool {
         self.una == self.packets.size
+    }
+
+    /// First byte not acknowledged.
+    pub(super) const fn una(&self) -> u64 {
+        self.una
     }
 
     /// Also beyond gaps.
@@ -192,7 +165,6 @@ impl Sender {
     fn advance(&mut self, heard: &Heard<'_>) {
         let bytes = heard.next - self.una;
         self.una = heard.next;
-        self.in_host.first_again = 0;
         self.next = self.next.max(self.una);
         self.losses.acknowledge(self.una);
         self.rtt.measure(heard.rtt);

@@ -27,7 +27,6 @@ fn with_sack() -> TcpParams {
 fn sent(sender: &mut Sender) -> Vec<u64> {
     let mut numbers = Vec::new();
     while let Some(segment) = sender.next_segment() {
-        sender.give(Some(segment));
         numbers.push(segment.seq / MSS);
     }
     numbers
@@ -204,24 +203,4 @@ fn parameters_have_bounds() {
             "{name}"
         );
     }
-}
-
-#[test]
-fn the_first_segment_waits_until_its_latest_copy_has_left() {
-    let mut flow = sender(100, TcpParams { init_cwnd: 4, ..newreno() });
-    sent(&mut flow);
-    assert!(flow.first_waits());
-    flow.leave();
-    assert!(!flow.first_waits());
-    flow.leave();
-    assert_eq!(ack(&mut flow, 1), [4, 5]);
-    assert!(!flow.first_waits());
-    // Segment 1 is queued again, behind 2 to 5.
-    flow.on_timeout();
-    assert_eq!(sent(&mut flow), [1]);
-    for _ in 0..5 {
-        assert!(flow.first_waits());
-        flow.leave();
-    }
-    assert!(!flow.first_waits());
 }
