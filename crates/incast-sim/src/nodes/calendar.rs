@@ -81,7 +81,7 @@ impl Calendar {
     }
 
     #[inline]
-    fn set(&mut self, node: Member, window: u64) {
+    pub(super) fn set(&mut self, node: Member, window: u64) {
         let slot = window as usize % SLOTS;
         let bits = &mut self.bits[slot * self.words + node.index() / 64];
         if *bits == 0 {
@@ -90,36 +90,36 @@ impl Calendar {
         *bits |= 1 << (node.0 % 64);
     }
 
-    /// Wakes a node in the last window with a list at the latest.
-    #[inline(never)]
-    pub(super) fn wake_for_packet(&mut self, node: Member, time: u64) -> Woken {
+    /// Window in which a packet wakes its receiver: the last one with a list at the latest.
+    #[inline]
+    pub(super) fn of_packet(&self, time: u64) -> (u64, Woken) {
         debug_assert!(time >= self.end, "packets arrive in later windows");
         let (mut window, mut until) = (self.next, self.end + self.lookahead);
         // Comparisons find near windows faster than a division.
         for _ in 0..NEAR {
             if time < until {
-                self.set(node, window);
-                return Woken::new(until, window & (self.lists - 1));
+                return (window, Woken::new(until, window & (self.lists - 1)));
             }
             (window, until) = (window + 1, until + self.lookahead);
         }
-        self.wake_late(node, time)
+        self.of_late_packet(time)
     }
 
     #[cold]
-    fn wake_late(&mut self, node: Member, time: u64) -> Woken {
+    fn of_late_packet(&self, time: u64) -> (u64, Woken) {
         let window = (time / self.lookahead).min(self.next + self.lists - 1);
         let until = (window + 1) * self.lookahead;
-        self.set(node, window);
-        Woken::new(if time < until { until } else { 0 }, window & (self.lists - 1))
+        (window, Woken::new(if time < until { until } else { 0 }, window & (self.lists - 1)))
     }
 
-    /// As [`Calendar::wake_for_packet`]; returns the slot. Most packets of other partitions arrive in the next window.
+    /// For a packet; returns the slot. Most packets of other partitions arrive in the next window.
     #[inline]
     pub(super) fn wake_soon(&mut self, node: Member, time: u64) -> usize {
         debug_assert!(time >= self.end, "packets arrive in later windows");
         if time >= self.end + self.lookahead {
-            return self.wake_for_packet(node, time).slot();
+            let (window, woken) = self.of_packet(time);
+            self.set(node, window);
+            return woken.slot();
         }
         self.set(node, self.next);
         (self.next & (self.lists - 1)) as usize
@@ -146,7 +146,7 @@ impl Calendar {
         soon.into_iter().chain(later).min()
     }
 
-    /// Windows before the one in which [`Calendar::wake_for_packet`] wakes a node.
+    /// Windows before that of [`Calendar::of_packet`].
     pub(super) fn ahead_of_packet(&self, time: u64) -> u64 {
         ((time - self.end) / self.lookahead).min(self.lists - 1)
     }
@@ -207,10 +207,15 @@ mod tests {
     fn a_packet_wakes_its_receiver_in_its_window_or_in_the_last_with_a_list() {
         let mut calendar = Calendar::new(1, 100, 8);
         // Windows of 100 ps from 0 on: until the end of the window, later packets are in the same list.
-        let woken = [0, 99, 100, 799].map(|time| calendar.wake_for_packet(Member(0), time));
+        let mut wake = |time| {
+            let (window, woken) = calendar.of_packet(time);
+            calendar.set(Member(0), window);
+            woken
+        };
+        let woken = [0, 99, 100, 799].map(&mut wake);
         assert_eq!(woken.map(|woken| (woken.until(), woken.slot())), [(100, 0), (100, 0), (200, 1), (800, 7)]);
         // The eighth window is the last with a list.
-        let late = calendar.wake_for_packet(Member(0), 800);
+        let late = wake(800);
         assert_eq!((late.until(), late.slot()), (0, 7));
         let mut awake = Vec::new();
         let mut lists = Vec::new();

@@ -230,7 +230,12 @@ impl Out {
                 if plan.far.is_away() {
                     return self.send_away::<RUN>((time, plan), packet, stamp);
                 }
-                *woken = self.calendar.wake_for_packet(plan.peer, time);
+                let window;
+                (window, *woken) = self.calendar.of_packet(time);
+                // A list that is not empty has woken its switch.
+                if plan.far == Far::Host || self.inboxes.at(plan.peer, woken.slot()).is_empty() {
+                    self.calendar.set(plan.peer, window);
+                }
             }
             if plan.far == Far::Switch {
                 self.inboxes.at(plan.peer, woken.slot()).push(time << LINK_BITS | u64::from(plan.place));

@@ -369,7 +369,10 @@ impl<'a> Plan<'a> {
 
     #[inline(never)]
     fn speeds_up(&self, port: PortId, packet: &Packet) -> bool {
-        self.network.speeds_up(port, packet.into())
+        if packet.flags & flag::PATH != 0 {
+            return self.network.speeds_up(port, packet.into());
+        }
+        self.network.speeds_up_on_route(port, packet.dst)
     }
 
     #[inline(never)]

@@ -69,7 +69,7 @@ pub(super) fn acknowledge_each(
         stack.deliver(own);
     }
     let answer = stack.answer(packet, Kind::SegmentAck, packet.seq, priority, false);
-    stack.send(To::Sender(own, packet.nic), answer, []);
+    stack.send(To::Sender(own, packet.nic), answer);
 }
 
 #[cfg(test)]

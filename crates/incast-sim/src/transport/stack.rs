@@ -91,7 +91,7 @@ pub(crate) trait Stack {
     fn port(&self, nic: LocalPort) -> PortId;
 
     /// After the handler.
-    fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>);
+    fn send_with(&mut self, to: To, packet: Outgoing, ranges: Vec<Range>);
     /// After the handler.
     fn kick(&mut self, nic: LocalPort);
     /// If false, the host resumes the flow later.
@@ -127,6 +127,10 @@ pub(crate) trait Stack {
     /// Bytes that no ACK reports to the sender; returns their total.
     fn count_arrived(&mut self, own: ReceivedId, bytes: u64) -> u64;
     fn samples(&self) -> bool;
+
+    fn send(&mut self, to: To, packet: Outgoing) {
+        self.send_with(to, packet, Vec::new());
+    }
 
     fn packets_sent(&self, own: SentId) -> Packets {
         Packets { size: self.sent(own).size.0, mss: self.sizes().mss.0 }

@@ -370,12 +370,11 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
         }
     }
 
-    fn send(&mut self, to: To, packet: Outgoing, ranges: impl IntoIterator<Item = Range>) {
+    fn send_with(&mut self, to: To, packet: Outgoing, ranges: Vec<Range>) {
         let nic = match to {
             To::Receiver(own) => self.nic_of(own),
             To::Sender(_, nic) | To::Host(_, _, nic) => nic,
         };
-        let ranges: Vec<Range> = ranges.into_iter().collect();
         let packet = Packet { records: u8::from(!ranges.is_empty()), ..self.packet_of(to, packet) };
         let in_order = matches!(self.out.effects.last(), None | Some(Effect::Left(..)));
         if !has_extras(RUN) && in_order && !self.of().endpoints.are_pulled() {

@@ -22,7 +22,7 @@ use super::packet::Slab;
 use super::plan::{LINK_BITS, Plan};
 use super::run::{ANY, NS3, has_telemetry};
 use crate::balance::State;
-use crate::kernel::{Event, IdVec, LocalPort, Member, Target, prefetch};
+use crate::kernel::{Event, IdVec, Line, LocalPort, Member, Target, prefetch};
 use crate::measure::Lengths;
 use crate::plan::Sending;
 use crate::switch::{Buffer, RankedQueue};
@@ -42,6 +42,9 @@ pub(super) struct Switch<G> {
     pub(super) ports: IdVec<LocalPort, Port>,
     pub(super) clock: Clock,
     pub(super) node: NodeId,
+    /// First port of this switch, and first wire that ends here.
+    first_port: PortId,
+    first_line: Line,
     pub(super) settings: Settings,
     pub(super) slab: Slab,
     pub(super) buffer: Buffer,
@@ -74,6 +77,8 @@ impl<G: Hooks> Switch<G> {
             ports: numbers().map(|port| Port::new(plan, port)).collect(),
             clock: Clock::new(),
             node,
+            first_port: plan.layout.first_port[node],
+            first_line: plan.layout.line(node, 0),
             settings: Settings::new(network, &guards, telemetry.is_some(), serves_vms),
             slab: Slab::new(),
             buffer: network.switches.buffers[node.index()].clone().expect("the node is a switch"),
@@ -107,7 +112,7 @@ impl<G: Hooks> Switch<G> {
             handled += 1;
             self.serve_until::<RUN>(plan, out, time + 1 - self.settings.port_rank);
             self.clock.now = time;
-            self.receive::<RUN>(plan, out, plan.layout.line(self.node, low_bits(*key).into()));
+            self.receive::<RUN>(plan, out, Line(self.first_line.0 + u32::from(low_bits(*key))));
         }
         self.serve_until::<RUN>(plan, out, end);
         if handled < arrivals.len() {

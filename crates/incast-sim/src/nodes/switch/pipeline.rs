@@ -47,7 +47,7 @@ impl<G: Hooks> Switch<G> {
             Route::Several(hops) => self.balance(plan, hops, packet)?,
             Route::None => return None,
         };
-        Some(plan.layout.local(self.node, port))
+        Some(LocalPort((port.0 - self.first_port.0) as u16))
     }
 
     #[inline(never)]

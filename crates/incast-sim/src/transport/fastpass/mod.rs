@@ -142,7 +142,7 @@ impl Fastpass {
         packet.seq = left;
         packet.word = Word::with_reminder(reminds);
         packet.path = Path::Any;
-        stack.send(To::Host(self.host, stack.flow_of(own), stack.nic_of(own)), packet, []);
+        stack.send(To::Host(self.host, stack.flow_of(own), stack.nic_of(own)), packet);
     }
 
     fn receive_request(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
@@ -185,7 +185,7 @@ impl Fastpass {
         let mut packet = stack.control(Kind::Schedule, self.params.control_priority);
         packet.word = Word::with_begin(schedule.begin);
         packet.path = Path::Any;
-        stack.send(To::Host(schedule.host, flow, nic), packet, schedule.slots);
+        stack.send_with(To::Host(schedule.host, flow, nic), packet, schedule.slots);
     }
 
     fn receive_schedule(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {
@@ -215,7 +215,7 @@ impl Fastpass {
         if self.params.pad_last {
             packet.size = stack.full_size() as u16;
         }
-        stack.send(To::Receiver(own), packet, []);
+        stack.send(To::Receiver(own), packet);
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {

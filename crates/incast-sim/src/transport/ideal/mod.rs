@@ -131,7 +131,7 @@ impl Endpoint for Ideal {
         let sender = self.senders.get_mut(own).expect("flows that send are under way");
         let (segment, last) = sender.use_slot();
         let packet = stack.segment(own, segment);
-        stack.send(To::Receiver(own), packet, []);
+        stack.send(To::Receiver(own), packet);
         if last {
             stack.matching().leave(flow);
             stack.set_timer(own, now + self.params.rto.0);

@@ -57,7 +57,7 @@ impl Endpoint for Pfabric {
             let mut packet = stack.control(Kind::Probe, stack.sent(own).priority);
             packet.seq = una;
             packet.word = Word::with_left(left);
-            stack.send(To::Receiver(own), packet, []);
+            stack.send(To::Receiver(own), packet);
         } else {
             self.pump(stack, own);
         }
@@ -96,7 +96,7 @@ impl Pfabric {
             if stack.timer(own) == u64::MAX {
                 stack.set_timer(own, stack.now() + sender.rto());
             }
-            stack.send(To::Receiver(own), packet, []);
+            stack.send(To::Receiver(own), packet);
         }
     }
 
@@ -111,7 +111,7 @@ impl Pfabric {
             stack.deliver(own);
         }
         let answer = stack.answer(packet, Kind::SegmentAck, receiver.next(), packet.prio, false);
-        stack.send(To::Sender(own, packet.nic), answer, receiver.beyond().iter().copied());
+        stack.send_with(To::Sender(own, packet.nic), answer, receiver.beyond().to_vec());
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {

@@ -93,7 +93,7 @@ impl Endpoint for Phost {
             let mut packet = stack.control(Kind::Token, self.params.control_priority);
             packet.seq = grant.seq;
             packet.word = Word::with_token(grant.number as u32, grant.left);
-            stack.send(To::Sender(grant.flow, nic), packet, []);
+            stack.send(To::Sender(grant.flow, nic), packet);
         }
     }
 
@@ -145,7 +145,7 @@ impl Phost {
     fn announce(&mut self, stack: &mut impl Stack, own: SentId) {
         self.wait_for_answer(stack, own);
         let packet = stack.control(Kind::Rts, self.params.control_priority);
-        stack.send(To::Receiver(own), packet, []);
+        stack.send(To::Receiver(own), packet);
     }
 
     fn wait_for_answer(&self, stack: &mut impl Stack, own: SentId) {
@@ -199,7 +199,7 @@ impl Phost {
         let own = packet.received_flow();
         if stack.is_delivered(own) {
             let answer = stack.control(Kind::SegmentAck, self.params.control_priority);
-            stack.send(To::Sender(own, packet.nic), answer, []);
+            stack.send(To::Sender(own, packet.nic), answer);
         }
     }
 

@@ -55,7 +55,7 @@ impl Endpoint for Tcp {
             Kind::SegmentAck => self.receive_ack(stack, packet),
             Kind::Syn => {
                 let answer = stack.answer(packet, Kind::SynAck, 0, packet.prio, false);
-                stack.send(To::Sender(packet.received_flow(), packet.nic), answer, []);
+                stack.send(To::Sender(packet.received_flow(), packet.nic), answer);
             }
             _ => self.receive_syn_ack(stack, packet),
         }
@@ -120,7 +120,7 @@ impl Tcp {
         let mut packet = stack.control(Kind::Syn, stack.sent(own).priority);
         packet.word = Word::sent_at(stack.now());
         self.arm(stack, own);
-        stack.send(To::Receiver(own), packet, []);
+        stack.send(To::Receiver(own), packet);
     }
 
     fn arm(&self, stack: &mut impl Stack, own: SentId) {
@@ -153,7 +153,7 @@ impl Tcp {
             if stack.timer(own) == u64::MAX {
                 stack.set_timer(own, stack.now().saturating_add(sender.timeout()));
             }
-            stack.send(To::Receiver(own), packet, []);
+            stack.send(To::Receiver(own), packet);
         }
     }
 
@@ -179,7 +179,7 @@ impl Tcp {
         if let Some(answer) = verdict.answer {
             let mut ack = stack.answer(packet, Kind::SegmentAck, answer.next, packet.prio, answer.echo);
             ack.word = answer.word;
-            stack.send(To::Sender(own, nic), ack, self.blocks(own));
+            stack.send_with(To::Sender(own, nic), ack, self.blocks(own));
         }
     }
 
@@ -188,12 +188,11 @@ impl Tcp {
         ack.seq = answer.next;
         ack.word = answer.word;
         ack.flags |= if answer.echo { flag::ECHO } else { 0 };
-        stack.send(To::Sender(own, nic), ack, self.blocks(own));
+        stack.send_with(To::Sender(own, nic), ack, self.blocks(own));
     }
 
-    fn blocks(&self, own: ReceivedId) -> impl Iterator<Item = Range> + '_ {
-        let receiver = self.params.sack.then(|| &self.receivers[own]);
-        receiver.into_iter().flat_map(|receiver| receiver.blocks(self.params.sack_blocks))
+    fn blocks(&self, own: ReceivedId) -> Vec<Range> {
+        if self.params.sack { self.receivers[own].blocks(self.params.sack_blocks) } else { Vec::new() }
     }
 
     fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {

@@ -89,19 +89,18 @@ impl Receiver {
     }
 
     /// Latest growth first.
-    pub(super) fn blocks(&self, most: Option<u32>) -> impl Iterator<Item = Range> + '_ {
+    pub(super) fn blocks(&self, most: Option<u32>) -> Vec<Range> {
         let all = self.stream.beyond();
         let most = most.map_or(usize::MAX, |most| most as usize);
-        let chosen: Option<[Option<Range>; RECENT]> = (all.len() > most).then(|| {
-            let mut chosen = [None; RECENT];
-            for (place, &point) in self.recent.iter().enumerate().take(most) {
-                let found = all.iter().find(|(start, end)| (*start..*end).contains(&point)).copied();
-                chosen[place] = found.filter(|range| !chosen.contains(&Some(*range)));
-            }
-            chosen
-        });
-        let rest = if chosen.is_some() { &[] } else { all };
-        chosen.into_iter().flatten().flatten().chain(rest.iter().copied())
+        if all.len() <= most {
+            return all.to_vec();
+        }
+        let mut chosen = Vec::with_capacity(RECENT);
+        for &point in self.recent.iter().take(most) {
+            let found = all.iter().find(|(start, end)| (*start..*end).contains(&point)).copied();
+            chosen.extend(found.filter(|range| !chosen.contains(range)));
+        }
+        chosen
     }
 }
 
@@ -175,8 +174,8 @@ mod tests {
         for number in [2, 4, 6, 8, 10, 4] {
             receiver.take(&segment(number, 0), 100_000, &TcpParams::default());
         }
-        let sent: Vec<u64> = receiver.blocks(Some(3)).map(|(start, _)| start / 1000).collect();
+        let sent: Vec<u64> = receiver.blocks(Some(3)).into_iter().map(|(start, _)| start / 1000).collect();
         assert_eq!(sent, [4, 10, 8]);
-        assert_eq!(receiver.blocks(None).count(), 5);
+        assert_eq!(receiver.blocks(None).len(), 5);
     }
 }

@@ -172,7 +172,7 @@ impl Udp {
         source.due = now + source.gap;
         let (due, over) = (source.due, source.next >= packets.size);
         let packet = stack.segment(own, segment);
-        stack.send(To::Receiver(own), packet, []);
+        stack.send(To::Receiver(own), packet);
         if over {
             return self.stop(stack, own);
         }
