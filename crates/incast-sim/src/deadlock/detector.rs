@@ -12,6 +12,8 @@ pub(crate) struct Detector {
     every: u64,
     pub(crate) next: u64,
     open: Vec<usize>,
+    /// [`Snapshot::may_deadlock`]; `None`: not needed so far.
+    may_deadlock: Option<bool>,
     pub(crate) records: Vec<DeadlockRecord>,
 }
 
@@ -19,13 +21,14 @@ impl Detector {
     /// `ZERO`: only at the end.
     pub(crate) fn new(every: Time) -> Self {
         let every = if every == Time::ZERO { u64::MAX } else { every.0 };
-        Self { every, next: every, open: Vec::new(), records: Vec::new() }
+        Self { every, next: every, open: Vec::new(), may_deadlock: None, records: Vec::new() }
     }
 
     /// Nothing may have happened between `next` and `until`.
     #[cold]
     pub(crate) fn check(&mut self, run: &impl Snapshot, until: u64) {
-        if !self.open.is_empty() || could_be_stuck(run) {
+        let may_deadlock = could_be_stuck(run) && *self.may_deadlock.get_or_insert_with(|| run.may_deadlock());
+        if !self.open.is_empty() || may_deadlock {
             self.look(run, Time(self.next));
         }
         self.next = until

@@ -3,6 +3,7 @@
 mod detector;
 mod graph;
 mod stuck;
+mod turns;
 
 use incast_model::fabric::{Fabric, NodeId};
 use incast_model::units::Time;
@@ -12,6 +13,7 @@ use crate::switch::{Buffer, Ingress};
 
 pub(crate) use detector::Detector;
 pub(crate) use stuck::deadlock;
+pub(crate) use turns::may_wait_in_a_circle;
 
 /// Egress queue paused by the far end: at a switch with packets to send, or at a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,4 +35,6 @@ pub(crate) trait Snapshot {
     fn is_in_flight(&self, queue: QueueRef) -> bool;
     fn ingress(&self, counter: QueueRef) -> &Ingress;
     fn buffer(&self, switch: NodeId) -> &Buffer;
+    /// False if no packets can wait for each other in a circle. Takes a while.
+    fn may_deadlock(&self) -> bool;
 }

@@ -121,6 +121,12 @@ impl Snapshot for Nodes {
         }
     }
 
+    fn may_deadlock(&self) -> bool {
+        let flows = &self.network.flows.flows;
+        let follow_routes = self.network.faults.is_none() && flows.iter().all(|flow| flow.path.is_none());
+        !follow_routes || self.network.routing.may_wait_in_a_circle(&self.network.fabric)
+    }
+
     fn buffer(&self, switch: NodeId) -> &Buffer {
         debug_assert!(self.network.fabric.node(switch).kind == NodeKind::Switch);
         match self.partitions.node(self.layout.spots[switch]) {

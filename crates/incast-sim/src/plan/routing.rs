@@ -78,6 +78,10 @@ impl Routing {
         self.routes = Arc::new(routes);
     }
 
+    pub(crate) fn may_wait_in_a_circle(&self, fabric: &Fabric) -> bool {
+        crate::deadlock::may_wait_in_a_circle(fabric, &self.routes)
+    }
+
     pub(crate) const fn is_ecmp(&self) -> bool {
         self.balancers.is_empty()
     }
