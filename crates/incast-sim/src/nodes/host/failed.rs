@@ -55,6 +55,7 @@ impl Host {
             let (reason, egress) = (DropReason::LinkDown, Some(self.nics[nic].link.port));
             let dropped = Dropped { reason, ingress: None, egress, now: self.now, event: 0 };
             out.drop(plan.network, &packet, dropped);
+            self.left::<ANY>(plan, out, &packet);
             out.progress.live -= 1;
         }
     }

@@ -214,3 +214,25 @@ fn t9_a_busy_queue_of_its_own_does_not_hide_losses() {
     let fct = outcome.flows[0].fct().unwrap().0 as f64 * 1e-9;
     check("T9", "100 MB at 1 Gb/s, ms", "821 to 1400", fct, (821.0..1400.0).contains(&fct));
 }
+
+/// Timeouts that wait for the host's queue go on if the link fails, which empties it.
+#[test]
+fn t10_a_failed_link_does_not_stop_timers() {
+    for transport in
+        [Transport::Tcp(TcpParams::profile("disaggregation").unwrap()), Transport::named("pfabric", "paper").unwrap()]
+    {
+        let failure = FailureParams {
+            link: Some(["h0".into(), "s0".into()]),
+            at: Time::us(100),
+            until: Some(Time::us(200)),
+            ..FailureParams::default()
+        };
+        let outcome = Bench::new(star(&[Cable::new(40, 200), Cable::new(40, 200)]))
+            .transport(transport)
+            .flows((0..60).map(|_| (0, 1, 50 * 1460, Time::ZERO)))
+            .with(|params| params.network.failure = vec![failure])
+            .run();
+        assert!(outcome.counts.drops > 100, "{} packets waited", outcome.counts.drops);
+        assert!(outcome.flows.iter().all(|flow| flow.fct().is_some()));
+    }
+}
