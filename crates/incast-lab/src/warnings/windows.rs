@@ -2,27 +2,52 @@
 
 use incast_model::fabric::Fabric;
 use incast_model::flow::Flow;
-use incast_model::units::Bytes;
+use incast_model::units::{Bytes, ceil3};
+use incast_sim::congestion::WindowMode;
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
 
-use crate::warning::Warning;
+use crate::warning::{Warning, setting};
 
 /// Smallest share of the bandwidth-delay product that is not reported (our choice). The product is for switches that store whole
 /// packets; with cut-through it is smaller.
 const ENOUGH: f64 = 0.5;
 
-/// Transports with a default for slower or shorter links.
 pub(super) fn found(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
+    of_rdma(fabric, setup).into_iter().chain(of_transports(fabric, setup)).collect()
+}
+
+/// Bytes of the largest flow that a control or transport carries.
+fn largest(setup: &Setup, carrier: Carrier) -> u64 {
+    let carries = |flow: &&Flow| setup.carriers[usize::from(flow.label)] == carrier;
+    setup.flows.flows.iter().filter(carries).map(|flow| flow.size.0).max().unwrap_or(0)
+}
+
+fn of_rdma(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
+    let window = setup.params.rdma.window?;
+    let controls = setup.controls.iter().enumerate().filter(|(_, one)| one.window != WindowMode::Off);
+    let largest = controls.map(|(number, _)| largest(setup, Carrier::Rdma(number))).max()?;
+    if largest <= window.0 {
+        return None;
+    }
+    let (_, bdp) = fabric.longest_rtt(setup.params.packets.payload);
+    let share = window.0 as f64 / bdp.0 as f64;
+    let text = format!(
+        "{window:#} are {:.2} % of the largest bandwidth-delay product, {bdp:#}: a flow alone reaches no more of its link's rate; \
+         leave it out, or write {}",
+        100.0 * share,
+        setting("window", Bytes(ceil3(bdp.0)))
+    );
+    (share < ENOUGH).then(|| Warning::new("rdma.window", text))
+}
+
+/// Transports with a default for slower or shorter links.
+fn of_transports(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
     let packets = &setup.params.packets;
     let full = Bytes(packets.mss.0 + packets.segment_header.0);
-    let largest = |number: usize| {
-        let carries = |flow: &&Flow| setup.carriers[usize::from(flow.label)] == Carrier::Transport(number);
-        setup.flows.flows.iter().filter(carries).map(|flow| flow.size.0).max().unwrap_or(0)
-    };
     let of_transport = |(number, transport): (usize, &Transport)| {
         let (field, window) = transport.in_flight()?;
-        if largest(number) <= u64::from(window) * packets.mss.0 {
+        if largest(setup, Carrier::Transport(number)) <= u64::from(window) * packets.mss.0 {
             return None;
         }
         // Does not search the paths of RDMA runs.
@@ -67,5 +92,26 @@ mod tests {
         assert!(of("400Gbps", "\"pfabric\"").unwrap().starts_with("transport.pfabric.max_cwnd: 24 packets"));
         assert_eq!(of("400Gbps", "{ pfabric = { max_cwnd = \"none\" } }"), None);
         assert_eq!(of("400Gbps", "\"tcp\""), None);
+        let tcp = "{ tcp = { init_cwnd = 2, max_cwnd = 4 } }";
+        assert!(of("100Gbps", tcp).unwrap().starts_with("transport.tcp.max_cwnd: 4 packets"));
+    }
+
+    #[test]
+    fn windows_of_rdma_below_half_of_the_bandwidth_delay_product_are_reported() {
+        let of = |window: &str, scheme: &str| {
+            let text = format!(
+                "[fabric.star]\nhosts = 3\n[[workload]]\nlist = [{{ src = 0, dst = 1, size = \"1MB\" }}]\n[rdma]\n\
+                 window = \"{window}\"\n[scheme.A]\ncontrol = \"hpcc\"\n{scheme}\n"
+            );
+            found(&text).into_iter().find(|one| one.starts_with("rdma.window"))
+        };
+        // Two links of 1 us there and back, 1 kB twice at 100 Gb/s: 4.16 us, 52 kB.
+        let said = of("100B", "").unwrap();
+        assert!(
+            said.starts_with("rdma.window: 100 B are 0.19 % of the largest bandwidth-delay product, 52 kB:"),
+            "{said}"
+        );
+        assert!(said.ends_with("write `window = \"52kB\"`"), "{said}");
+        assert_eq!([of("26kB", ""), of("100B", "window = \"off\"")], [None, None]);
     }
 }

@@ -160,6 +160,10 @@ impl TransportParams for TcpParams {
         Some(self.rto.map_or(("rto_min", self.rto_min), |rto| ("rto", rto)))
     }
 
+    fn in_flight(&self) -> Option<(&'static str, u32)> {
+        self.max_cwnd.map(|most| ("max_cwnd", most))
+    }
+
     fn patience(&self) -> Time {
         if self.rto.is_some() && !self.backoff { self.rto.unwrap_or_default() * 4 } else { self.rto_max * 2 }
     }
