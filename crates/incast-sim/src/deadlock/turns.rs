@@ -98,9 +98,9 @@ mod tests {
 
     fn ring(switches: usize) -> Fabric {
         let mut builder = FabricBuilder::new();
-        let nodes: Vec<_> = (0..switches).map(|number| builder.switch(&format!("s{number}"), 1)).collect();
+        let nodes: Vec<_> = (0..switches).map(|number| builder.switch(format!("s{number}"), 1)).collect();
         for (number, &node) in nodes.iter().enumerate() {
-            let host = builder.host(&format!("h{number}"));
+            let host = builder.host(format!("h{number}"));
             builder.link(host, node, Rate::gbps(100), Time::us(1));
             builder.link(node, nodes[(number + 1) % switches], Rate::gbps(100), Time::us(1));
         }
