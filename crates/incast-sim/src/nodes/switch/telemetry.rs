@@ -70,8 +70,9 @@ impl Telemetry {
         carried: &Carried,
         rng: &mut Stream,
     ) -> Option<(IntRecord, u8)> {
-        let before = if packet.records == 0 { 0 } else { carried.records(1)[0].pint() };
-        let carried = (packet.flags & flag::PINT != 0).then_some(before);
+        // Packets of other transports may carry ranges instead.
+        let before = || carried.records(packet.records).first().map_or(0, IntRecord::pint);
+        let carried = (packet.flags & flag::PINT != 0).then(before);
         let load = (now, port.queued, self.rates[usize::from(port.rate)]);
         let power = self.pint.as_mut()?.pass(number, load, packet.size, carried, rng);
         power.map(|power| (IntRecord::of_pint(power), 1)).or_else(|| self.int(port, packet, now))
