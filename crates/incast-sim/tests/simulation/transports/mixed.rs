@@ -6,9 +6,9 @@ use incast_sim::switch::{Headroom, PfcMode, QueueParams, SchedulerParams, Switch
 use super::{all, named, racks, sprayed};
 use crate::common::{Bench, Cable, check, digest, star, within};
 
-fn everything(queues: QueueParams, scheduler: SchedulerParams) -> Bench {
+fn everything(control: &str, queues: QueueParams, scheduler: SchedulerParams) -> Bench {
     let pairs = |from: u32| (0..8u32).map(move |host| (host, (host + 1 + from) % 8));
-    let mut bench = Bench::new(racks(2)).control("dctcp", "ns3");
+    let mut bench = Bench::new(racks(2)).control(control, "ns3");
     for (src, dst) in pairs(0) {
         bench = bench.flow(src, dst, 60_000 + u64::from(src) * 777, Time::ZERO);
     }
@@ -25,6 +25,15 @@ fn everything(queues: QueueParams, scheduler: SchedulerParams) -> Bench {
     })
 }
 
+fn all_are_done(control: &str, queues: QueueParams, scheduler: SchedulerParams) {
+    let bench = everything(control, queues, scheduler.clone());
+    let outcome = bench.run();
+    let done = outcome.flows.iter().filter(|flow| flow.finish.is_some()).count();
+    check("M1", &format!("{control}, {queues:?}, {scheduler:?}: flows done"), 48, done as f64, done == 48);
+    assert_eq!((outcome.stop.clone(), outcome.ledger.unbalanced().count()), (Stop::Finished, 0));
+    assert_eq!(digest(&outcome), digest(&bench.run()), "runs repeat");
+}
+
 #[test]
 fn m1_all_of_them_share_one_run() {
     let limit = Bytes(100_000);
@@ -34,13 +43,10 @@ fn m1_all_of_them_share_one_run() {
             SchedulerParams::StrictPriority,
             SchedulerParams::Drr { quanta: [1500; 8], strict: Vec::new() },
         ] {
-            let bench = everything(queues, scheduler.clone());
-            let outcome = bench.run();
-            let done = outcome.flows.iter().filter(|flow| flow.finish.is_some()).count();
-            check("M1", &format!("{queues:?}, {scheduler:?}: flows done"), 48, done as f64, done == 48);
-            assert_eq!((outcome.stop.clone(), outcome.ledger.unbalanced().count()), (Stop::Finished, 0));
-            assert_eq!(digest(&outcome), digest(&bench.run()), "runs repeat");
+            all_are_done("dctcp", queues, scheduler);
         }
+        // INT and PINT records next to SACK blocks, also of packets that others displace.
+        ["hpcc", "hpcc_pint"].map(|control| all_are_done(control, queues, SchedulerParams::RoundRobin));
     }
 }
 
