@@ -46,7 +46,9 @@ fn m1_all_of_them_share_one_run() {
             all_are_done("dctcp", queues, scheduler);
         }
         // INT and PINT records next to SACK blocks, also of packets that others displace.
-        ["hpcc", "hpcc_pint"].map(|control| all_are_done(control, queues, SchedulerParams::RoundRobin));
+        for control in ["hpcc", "hpcc_pint"] {
+            all_are_done(control, queues, SchedulerParams::RoundRobin);
+        }
     }
 }
 
