@@ -3,7 +3,6 @@
 mod detector;
 mod graph;
 mod stuck;
-mod turns;
 
 use incast_model::fabric::{Fabric, NodeId};
 use incast_model::units::Time;
@@ -13,7 +12,6 @@ use crate::switch::{Buffer, Ingress};
 
 pub(crate) use detector::Detector;
 pub(crate) use stuck::deadlock;
-pub(crate) use turns::may_wait_in_a_circle;
 
 /// Egress queue paused by the far end: at a switch with packets to send, or at a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +33,6 @@ pub(crate) trait Snapshot {
     fn is_in_flight(&self, queue: QueueRef) -> bool;
     fn ingress(&self, counter: QueueRef) -> &Ingress;
     fn buffer(&self, switch: NodeId) -> &Buffer;
-    /// False if no packets can wait for each other in a circle. Takes a while.
+    /// False if routes have no cyclic buffer dependency. Takes up to seconds.
     fn may_deadlock(&self) -> bool;
 }

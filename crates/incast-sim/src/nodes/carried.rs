@@ -1,9 +1,9 @@
-//! What a packet carries apart from its header: INT or PINT records, byte ranges.
+//! INT or PINT records and byte ranges of packets.
 
 use crate::congestion::IntRecord;
 use crate::kernel::{BlockId, Id, Range};
 
-/// What the packet carries that a node handles now, and the records of all packets in the partition.
+/// Records and ranges of the packet that a node handles now, and the records of all packets in the partition.
 ///
 /// Records stay in their block on the way through the partition. The block belongs to the packet handled now, then to the wire or
 /// slab that stores it. If nobody does, it is free when the next packet comes.
@@ -20,7 +20,7 @@ pub(super) struct Carried {
     pub(super) ranges: Vec<Range>,
 }
 
-/// What a packet carries, while a node handles another one.
+/// Records and ranges of a packet, kept while its node handles another one.
 #[derive(Debug)]
 pub(super) struct Aside(BlockId, Vec<Range>);
 

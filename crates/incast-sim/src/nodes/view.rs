@@ -124,7 +124,7 @@ impl Snapshot for Nodes {
     fn may_deadlock(&self) -> bool {
         let flows = &self.network.flows.flows;
         let follow_routes = self.network.faults.is_none() && flows.iter().all(|flow| flow.path.is_none());
-        !follow_routes || self.network.routing.may_wait_in_a_circle(&self.network.fabric)
+        !follow_routes || self.network.routing.may_deadlock(&self.network.fabric)
     }
 
     fn buffer(&self, switch: NodeId) -> &Buffer {

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use incast_deadlock::Wiring;
+use incast_deadlock::dependency::Dependencies;
 use incast_model::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::flow::{Flow, FlowSet};
@@ -11,6 +13,9 @@ use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 use super::Network;
 use crate::balance::{Balance, Balancer, Choice, Scale, State};
 use crate::kernel::{FlowId, Id, IdVec};
+
+/// Largest fabric, in hosts and switches, for which a run finds the dependencies of routes (our choice).
+const MOST_NODES: usize = 10_000;
 
 #[derive(Debug)]
 pub(crate) struct Routing {
@@ -78,8 +83,13 @@ impl Routing {
         self.routes = Arc::new(routes);
     }
 
-    pub(crate) fn may_wait_in_a_circle(&self, fabric: &Fabric) -> bool {
-        crate::deadlock::may_wait_in_a_circle(fabric, &self.routes)
+    /// True if the routes have a cyclic buffer dependency, or if that would take too long to find.
+    pub(crate) fn may_deadlock(&self, fabric: &Fabric) -> bool {
+        if fabric.nodes().len() > MOST_NODES {
+            return true;
+        }
+        let wiring = Wiring::new(fabric);
+        Dependencies::of_routes(&wiring, &self.routes).cyclic(&wiring)
     }
 
     pub(crate) const fn is_ecmp(&self) -> bool {

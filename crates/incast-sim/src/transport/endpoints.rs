@@ -32,7 +32,7 @@ pub(crate) struct Endpoints {
     pulled: Option<u8>,
     arbitrated: Option<u8>,
     ideal: Option<u8>,
-    /// Flows whose senders are called when a packet has left its queue.
+    /// Flows with a call of their sender for each packet that leaves the host's queue.
     watched: Vec<SentId>,
 }
 

@@ -90,7 +90,7 @@ pub(crate) trait Stack {
     fn host_of(&self, nic: LocalPort) -> u32;
     fn port(&self, nic: LocalPort) -> PortId;
 
-    /// After the handler.
+    /// With byte ranges. After the handler.
     fn send_with(&mut self, to: To, packet: Outgoing, ranges: Vec<Range>);
     /// After the handler.
     fn kick(&mut self, nic: LocalPort);
