@@ -63,7 +63,9 @@ impl Balancer for Spray {
             SprayOrder::Random => choice.random(&mut self.stream),
             SprayOrder::RoundRobin => {
                 let turn = &mut self.turns[choice.group()];
-                *turn = (*turn + 1) % choice.hops().len() as u32;
+                let (next, hops) = (*turn + 1, choice.hops().len() as u32);
+                // The first turn is any number. A division would take longer than the rest.
+                *turn = if next < hops { next } else { next % hops };
                 *turn as usize
             }
         }

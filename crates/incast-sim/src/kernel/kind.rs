@@ -44,6 +44,11 @@ impl Kind {
         matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
     }
 
+    #[inline]
+    pub(crate) const fn is_data(self) -> bool {
+        matches!(self, Self::Data | Self::Segment)
+    }
+
     /// True if the packets' sender reacts to marks. In RDMA packets [`flag::NOT_ECT`] has another meaning.
     #[inline]
     pub(crate) const fn understands_marks(self, flags: u8) -> bool {

@@ -322,10 +322,7 @@ impl Out {
         if matches!(kind, Kind::Pfc | Kind::Lost) || !self.wires[line].loses() {
             return;
         }
-        match kind {
-            Kind::Data | Kind::Segment => self.counts.data_hops += 1,
-            _ => self.counts.ack_hops += 1,
-        }
+        self.counts.count_hop(kind.is_data());
         let (reason, ingress) = (DropReason::Silent, Some(plan.network.ports[wire].peer));
         let event = event.target_code();
         self.drop(plan.network, &packet, Dropped { reason, ingress, egress: None, now, event });

@@ -355,7 +355,7 @@ impl<'a> Plan<'a> {
         packet: &Packet,
         (begin, sent): (u64, u64),
     ) -> u64 {
-        if !has_transports(RUN) || u32::from(packet.size) <= u32::from(port.cut) {
+        if !has_transports(RUN) {
             return sent;
         }
         if has_extras(RUN) || matches!(packet.kind, Kind::Pfc | Kind::Isolation) {
@@ -364,11 +364,15 @@ impl<'a> Plan<'a> {
         if port.speeds_up && self.speeds_up(number, packet) {
             return sent;
         }
-        begin + u64::from(port.cut) * u64::from(port.ps_per_byte)
+        // Without a branch: which packets are shorter than a header is hard to predict.
+        begin + u64::from(packet.size.min(port.cut)) * u64::from(port.ps_per_byte)
     }
 
     #[inline(never)]
     fn speeds_up(&self, port: PortId, packet: &Packet) -> bool {
+        if packet.size <= self.layout.ports[port].cut {
+            return false;
+        }
         if packet.flags & flag::PATH != 0 {
             return self.network.speeds_up(port, packet.into());
         }
@@ -379,7 +383,7 @@ impl<'a> Plan<'a> {
     fn cut_through(&self, port: PortId, packet: &Packet, begin: u64, sent: u64) -> u64 {
         let one = &self.layout.ports[port];
         let ends = matches!(packet.kind, Kind::Pfc | Kind::Isolation);
-        let waits = ends || one.speeds_up && self.network.speeds_up(port, packet.into());
+        let waits = packet.size <= one.cut || ends || one.speeds_up && self.network.speeds_up(port, packet.into());
         if waits { sent } else { begin + self.network.wire_time(port, one.cut.into()) }
     }
 

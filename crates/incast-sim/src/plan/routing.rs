@@ -121,7 +121,9 @@ impl Routing {
     #[inline]
     pub(crate) fn ecmp(&self, hops: &[PortId], node: NodeId, flow: FlowId, back: bool) -> PortId {
         let key = self.keys[flow][usize::from(back)];
-        hops[self.hash.hash_prepared(key, self.salts[node]) as usize % hops.len()]
+        let hash = self.hash.hash_prepared(key, self.salts[node]) as usize;
+        // A division takes longer than all of the hash.
+        hops[if hops.len().is_power_of_two() { hash & (hops.len() - 1) } else { hash % hops.len() }]
     }
 
     fn ecmp_port(&self, node: NodeId, dst: u32, flow: FlowId, back: bool) -> Option<PortId> {

@@ -22,12 +22,10 @@ mod reference;
 #[cfg(test)]
 mod selective_tests;
 mod sent;
+mod soonest;
 mod stack;
 #[cfg(test)]
 mod tests;
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 use incast_model::units::Time;
@@ -47,6 +45,7 @@ use pairs::Pairs;
 use params::HostParams;
 use receiver::Receiver;
 use sent::SentFlows;
+use soonest::Soonest;
 use stack::Transports;
 pub(super) use stack::{Hosts, arrived_bytes};
 
@@ -57,7 +56,7 @@ const PRIORITIES: usize = 8;
 pub(super) struct Host {
     nics: IdVec<LocalPort, Nic>,
     /// Outdated ones do nothing.
-    timers: BinaryHeap<Reverse<(u64, SentId)>>,
+    timers: Soonest<SentId>,
     /// Time of the current event, `event`.
     now: u64,
     /// `None` with RDMA alone.
@@ -83,7 +82,7 @@ impl Host {
         let count = nics.len();
         Self {
             nics,
-            timers: BinaryHeap::new(),
+            timers: Soonest::default(),
             now: 0,
             transports: Transports::new(plan, id, count),
             flows: SentFlows::new(plan, id),
@@ -97,10 +96,6 @@ impl Host {
             isolation: HostIsolation::new(plan, count),
             blocking: HostBlocking::new(network, count),
         }
-    }
-
-    fn timer_time(&self) -> u64 {
-        self.timers.peek().map_or(u64::MAX, |Reverse((time, _))| *time)
     }
 
     /// Time and port; the lowest wire first.
@@ -127,7 +122,7 @@ impl Host {
         }
         loop {
             let (arrival, nic) = self.next_arrival(out);
-            let own = self.timer_time().min(self.flows.start_time()).min(self.next_due().0);
+            let own = self.timers.time().min(self.flows.start_time()).min(self.next_due().0);
             if arrival < own {
                 if arrival >= end {
                     return arrival;
@@ -146,8 +141,8 @@ impl Host {
     /// For transports, with more kinds of events, and pFabric queues, with another order.
     fn run_by_event<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
         loop {
-            let (timer, start, (due, _)) = (self.timer_time(), self.flows.start_time(), self.next_due());
-            let ((arrival, nic), (task, task_nic)) = (self.next_arrival(out), self.next_task());
+            let (timer, start, (due, _)) = (self.timers.time(), self.flows.start_time(), self.next_due());
+            let ((arrival, nic), task) = (self.next_arrival(out), self.task_time());
             let time = timer.min(start).min(due).min(arrival).min(task);
             if time >= end {
                 return time;
@@ -157,26 +152,30 @@ impl Host {
                 self.fire::<RUN>(plan, out);
             } else if start == time {
                 self.begin::<RUN>(plan, out);
-            } else if due == time && self.params.port_rank == 0 {
+            } else if self.params.port_rank == 0 && due == time {
                 self.serve_due::<RUN>(plan, out);
             } else if arrival == time {
                 self.arrival::<RUN>(plan, out, nic);
             } else if task == time {
-                self.task::<RUN>(plan, out, task_nic);
+                self.task::<RUN>(plan, out);
             } else {
                 self.serve_due::<RUN>(plan, out);
             }
         }
     }
 
-    fn next_task(&self) -> (u64, LocalPort) {
-        self.transports.as_ref().map_or((u64::MAX, LocalPort(0)), |transports| transports.next_task())
+    fn task_time(&self) -> u64 {
+        self.transports.as_ref().map_or(u64::MAX, |transports| transports.due.time())
+    }
+
+    fn task_nic(&self) -> LocalPort {
+        self.transports.as_ref().and_then(|transports| transports.due.first()).unwrap_or(LocalPort(0))
     }
 
     /// Timers before starts, starts before ports.
     fn own_event<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, time: u64) {
         self.now = time;
-        if self.timer_time() == time {
+        if self.timers.time() == time {
             self.fire::<RUN>(plan, out);
         } else if self.flows.start_time() == time {
             self.begin::<RUN>(plan, out);
@@ -203,13 +202,13 @@ impl Host {
     }
 
     fn fire<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
-        let Some(Reverse((_, own))) = self.timers.pop() else { return };
+        let Some(own) = self.timers.pop() else { return };
         self.begin_event::<RUN>(out, |host| Target::Timer(host.flows.ids[own]));
         self.timer::<RUN>(plan, out, own);
     }
 
-    fn task<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
-        self.begin_event::<RUN>(out, |_| Target::Agenda(nic.0.into()));
+    fn task<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
+        self.begin_event::<RUN>(out, |host| Target::Agenda(host.task_nic().0.into()));
         self.do_tasks::<RUN>(plan, out);
     }
 
@@ -238,16 +237,15 @@ impl Host {
     }
 
     pub(super) fn next(&self, out: &Out) -> Option<Event> {
-        let timer =
-            self.timers.peek().map(|Reverse((time, own))| Event::new(*time, 0, Target::Timer(self.flows.ids[*own])));
+        let timer = self.timers.first();
+        let timer = timer.map(|own| Event::new(self.timers.time(), 0, Target::Timer(self.flows.ids[own])));
         let (start, own) = self.flows.next_start();
         let start = (start != u64::MAX).then(|| Event::new(start, 0, Target::Start(self.flows.ids[own])));
         let (due, nic) = self.next_due();
         let port = Event::new(due, self.params.port_rank, Target::Port(self.nics[nic].link.port));
         let (arrival, nic) = self.next_arrival(out);
         let arrival = Event::new(arrival, 0, Target::Arrival(self.nics[nic].link.wire));
-        let (task, nic) = self.next_task();
-        let task = Event::new(task, 0, Target::Agenda(nic.0.into()));
+        let task = Event::new(self.task_time(), 0, Target::Agenda(self.task_nic().0.into()));
         let known = [port, arrival, task].into_iter().filter(|event| event.time != u64::MAX);
         timer.into_iter().chain(start).chain(known).min()
     }
@@ -259,7 +257,7 @@ impl Host {
                 let (_, nic) = self.next_arrival(out);
                 self.arrival::<ANY>(plan, out, nic);
             }
-            Target::Agenda(nic) => self.task::<ANY>(plan, out, LocalPort(nic as u16)),
+            Target::Agenda(_) => self.task::<ANY>(plan, out),
             Target::Port(_) => self.serve_due::<ANY>(plan, out),
             _ => self.own_event::<ANY>(plan, out, event.time),
         }
@@ -286,28 +284,19 @@ impl Host {
         let packet = out.take::<RUN>(plan, self.params.node, self.nics[nic].line, self.now);
         out.deliver(packet.prio, packet.size.into());
         match packet.kind {
-            Kind::Data => {
-                out.counts.data_hops += 1;
-                self.receive_data::<RUN>(plan, out, nic, &packet);
-            }
-            Kind::Segment => {
-                out.counts.data_hops += 1;
-                self.receive_transport::<RUN>(plan, out, nic, &packet);
-            }
             Kind::Pfc => {
                 out.counts.pfc_hops += 1;
-                self.receive_pfc::<RUN>(plan, out, nic, &packet);
+                return self.receive_pfc::<RUN>(plan, out, nic, &packet);
             }
-            Kind::Lost => out.ledger.delivered[usize::from(packet.prio & 7)] -= u64::from(packet.size),
-            kind => {
-                out.counts.ack_hops += 1;
-                match kind {
-                    Kind::Ack | Kind::Nack => self.receive_ack::<RUN>(plan, out, &packet),
-                    Kind::Cnp => self.receive_cnp::<RUN>(plan, out, &packet),
-                    Kind::Isolation => self.receive_isolation(plan, out, nic, &packet),
-                    _ => self.receive_transport::<RUN>(plan, out, nic, &packet),
-                }
-            }
+            Kind::Lost => return out.ledger.delivered[usize::from(packet.prio & 7)] -= u64::from(packet.size),
+            _ => out.counts.count_hop(packet.kind.is_data()),
+        }
+        match packet.kind {
+            Kind::Data => self.receive_data::<RUN>(plan, out, nic, &packet),
+            Kind::Ack | Kind::Nack => self.receive_ack::<RUN>(plan, out, &packet),
+            Kind::Cnp => self.receive_cnp::<RUN>(plan, out, &packet),
+            Kind::Isolation => self.receive_isolation(plan, out, nic, &packet),
+            _ => self.receive_transport::<RUN>(plan, out, nic, &packet),
         }
     }
 

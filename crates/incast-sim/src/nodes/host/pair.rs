@@ -1,7 +1,5 @@
 //! Sending side of queue pairs.
 
-use std::cmp::Reverse;
-
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
@@ -391,7 +389,7 @@ impl Host {
             if RUN == NS3 {
                 out.ns3().set_timer(pair.flow, wanted);
             } else {
-                self.timers.push(Reverse((wanted, pair.at_src)));
+                self.timers.push(wanted, pair.at_src);
             }
         }
     }

@@ -1,13 +1,11 @@
 //! Stack of one host, for transports other than RDMA.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use incast_model::fabric::{HostId, PortId};
 use incast_model::flow::Flow;
 use incast_model::units::Time;
 
 use super::Host;
+use super::soonest::Soonest;
 use crate::host::PacketParams;
 use crate::kernel::{FlowId, IdVec, Kind, LocalPort, Range, ReceivedId, SentId, Word, flag};
 use crate::nodes::out::{Effect, Out};
@@ -22,8 +20,8 @@ pub(super) struct Transports {
     nics: IdVec<SentId, LocalPort>,
     timers: Timers,
     agendas: IdVec<LocalPort, Agenda>,
-    /// Time, NIC. Outdated ones do nothing.
-    due: BinaryHeap<Reverse<(u64, LocalPort)>>,
+    /// NICs. Outdated ones do nothing.
+    pub(super) due: Soonest<LocalPort>,
 }
 
 impl Transports {
@@ -39,7 +37,7 @@ impl Transports {
             nics: vec![LocalPort(0); sent.len()].into(),
             timers: Timers::new(sent.len()),
             agendas: (0..nics).map(|_| Agenda::default()).collect(),
-            due: BinaryHeap::new(),
+            due: Soonest::default(),
         };
         if let Some((arbiter, packet)) = plan.network.arbiter() {
             let here = (arbiter == host.0).then_some((LocalPort(0), &*plan.network.fabric));
@@ -50,13 +48,8 @@ impl Transports {
 
     fn plan(&mut self, nic: LocalPort, time: u64, job: Job) {
         if self.agendas[nic].plan(time, job) {
-            self.due.push(Reverse((time, nic)));
+            self.due.push(time, nic);
         }
-    }
-
-    #[inline]
-    pub(super) fn next_task(&self) -> (u64, LocalPort) {
-        self.due.peek().map_or((u64::MAX, LocalPort(0)), |&Reverse(next)| next)
     }
 }
 
@@ -124,14 +117,14 @@ impl Host {
         match self.transports().timers.expires(own, now) {
             Ok(true) => Work::<RUN> { host: self, plan, out }.time_endpoint(own),
             Ok(false) => {}
-            Err(later) => self.timers.push(Reverse((later, own))),
+            Err(later) => self.timers.push(later, own),
         }
     }
 
     #[inline(never)]
     pub(super) fn do_tasks<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out) {
         let now = self.now;
-        let Some(Reverse((_, nic))) = self.transports().due.pop() else { return };
+        let Some(nic) = self.transports().due.pop() else { return };
         if !self.transports().agendas[nic].is_due(now) {
             return;
         }
@@ -142,7 +135,7 @@ impl Host {
             }
         }
         if let Some(time) = self.transports().agendas[nic].next() {
-            self.transports().due.push(Reverse((time, nic)));
+            self.transports().due.push(time, nic);
         }
     }
 
@@ -403,7 +396,7 @@ impl<const RUN: u8> Stack for Work<'_, RUN> {
     #[inline]
     fn set_timer(&mut self, own: SentId, deadline: u64) {
         if self.host.transports().timers.set(own, deadline) {
-            self.host.timers.push(Reverse((deadline, own)));
+            self.host.timers.push(deadline, own);
         }
     }
 

@@ -84,6 +84,38 @@ impl Clock {
     }
 }
 
+/// Short lists, of most windows with short links, are sorted without branches: their order is hard to predict.
+#[inline(always)]
+pub(super) fn sort(keys: &mut [u64]) {
+    match keys {
+        [] | [_] => {}
+        [a, b] => order(a, b),
+        [a, b, c] => {
+            order(a, b);
+            order(b, c);
+            order(a, b);
+        }
+        [a, b, c, d] => {
+            order(a, b);
+            order(c, d);
+            order(a, c);
+            order(b, d);
+            order(b, c);
+        }
+        _ => sort_many(keys),
+    }
+}
+
+#[inline(always)]
+fn order(first: &mut u64, second: &mut u64) {
+    (*first, *second) = ((*first).min(*second), (*first).max(*second));
+}
+
+#[inline(never)]
+fn sort_many(keys: &mut [u64]) {
+    keys.sort_unstable();
+}
+
 /// Port or link in a key.
 #[inline(always)]
 pub(super) const fn low_bits(key: u64) -> u16 {

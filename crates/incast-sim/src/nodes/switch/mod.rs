@@ -26,7 +26,7 @@ use crate::kernel::{Event, IdVec, Line, LocalPort, Member, Target, prefetch};
 use crate::measure::Lengths;
 use crate::plan::Sending;
 use crate::switch::{Buffer, RankedQueue};
-use clock::{Clock, low_bits};
+use clock::{Clock, low_bits, sort};
 pub(super) use hooks::Hooks;
 use port::{Pauses, Port};
 use settings::Settings;
@@ -99,7 +99,7 @@ impl<G: Hooks> Switch<G> {
         let mut arrivals = std::mem::take(&mut self.clock.arrivals);
         out.take_inbox(own, &mut arrivals);
         self.clock.later.take_before(end, &mut arrivals);
-        arrivals.sort_unstable();
+        sort(&mut arrivals);
         if plan.layout.ports.len() >= MANY_PORTS {
             self.prefetch::<RUN>(plan, out, &arrivals);
         }

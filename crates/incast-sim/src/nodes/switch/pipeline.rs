@@ -19,15 +19,14 @@ impl<G: Hooks> Switch<G> {
     pub(super) fn receive<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, line: Line) {
         self.clock.line = line;
         let packet = out.take::<RUN>(plan, self.node, line, self.clock.now);
-        match packet.kind {
-            Kind::Data | Kind::Segment => out.counts.data_hops += 1,
-            Kind::Pfc => {
-                out.counts.pfc_hops += 1;
-                return self.receive_pfc::<RUN>(plan, out, packet.in_port, &packet);
+        if matches!(packet.kind, Kind::Pfc | Kind::Lost) {
+            if packet.kind == Kind::Lost {
+                return out.progress.live -= 1;
             }
-            Kind::Lost => return out.progress.live -= 1,
-            _ => out.counts.ack_hops += 1,
+            out.counts.pfc_hops += 1;
+            return self.receive_pfc::<RUN>(plan, out, packet.in_port, &packet);
         }
+        out.counts.count_hop(packet.kind.is_data());
         if has_extras(RUN) && self.settings.guarded {
             return G::receive::<RUN>(self, plan, out, &packet);
         }
