@@ -156,13 +156,15 @@ impl Nodes {
         ledger
     }
 
-    /// With traffic, drops or pauses.
+    /// With traffic, drops, pauses, or bytes that waited: priorities can differ between a packet's arrival and its departure, or its
+    /// queue may never be served.
     fn port_records(&self) -> Vec<PortRecord> {
         let all =
             self.network.ports.ids().flat_map(|port| (0..8).map(move |priority| self.port_record(port, priority)));
         all.filter(|record| {
-            let lost = record.drops + record.lost;
-            record.tx_packets > 0 || lost > 0 || record.xoff_sent > 0 || record.xoff_received > 0
+            let PortRecord { tx_packets, drops, lost, peak_queue, peak_ingress, xoff_sent, xoff_received, .. } =
+                *record;
+            [tx_packets, drops, lost, peak_queue, peak_ingress, xoff_sent, xoff_received].iter().any(|&count| count > 0)
         })
         .collect()
     }
