@@ -2,6 +2,7 @@ use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::field::FieldError;
 use incast_model::units::Rate;
 
+use super::jitter::has_jitter;
 use crate::setup::Params;
 use crate::switch::{Alpha, Headroom, PfcMode, PortProfile, QueueParams, most_occupied};
 
@@ -132,9 +133,11 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: Por
         Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
         Headroom::Sonic(sonic) => sonic.bytes(params.switch.cell, rate, delay),
         Headroom::Computed => {
-            // The pause frame and data cross the link once each; packets: trigger, one in transmission at each end; one frame
-            // per priority.
-            let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
+            // The pause frame and data cross the link once each, data of hosts with jitter; packets: trigger, one in transmission
+            // at each end; one frame per priority.
+            let jitter = if has_jitter(fabric, fabric.port(port).peer) { params.host.jitter.0 } else { 0 };
+            let flight = (u128::from(rate.0) * (2 * u128::from(delay.0) + u128::from(jitter)))
+                .div_ceil(8_000_000_000_000) as u64;
             let packet = largest + params.packets.gap.0;
             let lossless = params.switch.paused_priorities().count_ones();
             let frames = u64::from(lossless) * (params.packets.pfc.0 + params.packets.gap.0);
@@ -177,6 +180,7 @@ mod tests {
     use incast_model::units::{Bytes, Time};
 
     use super::*;
+    use crate::host::HostParams;
     use crate::switch::SwitchParams;
 
     #[test]
@@ -204,6 +208,9 @@ mod tests {
         let gap = params.packets.gap.0;
         let computed = 25_000 + 3 * (1000 + gap) + 2 * (params.packets.pfc.0 + gap);
         assert_eq!(headrooms(&params), [1000, computed, 9000]);
+        // What hosts delay by up to 1 us arrives after XOFF, too.
+        let host = HostParams { jitter: Time::us(1), ..HostParams::default() };
+        assert_eq!(headrooms(&Params { host, ..params.clone() }), [1000, computed + 12_500, 9000]);
         let plan = BufferPlan::new(&fabric, &params, 1000, low).unwrap();
         let alphas: Vec<_> = plan.ports(&fabric, &params, 1000, low).iter().map(|port| port.alpha).collect();
         // By rate: 1/8 at the hosts' rate, doubled twice for 400 Gb/s.

@@ -36,7 +36,7 @@ impl Network {
             switches: Switches::new(&params, &fabric, config.queues.ranked, tags),
             hosts: Hosts::new(controls, carriers, &flows, full_path(&fabric, &params, config.host.in_flight)),
             routing,
-            jitter: jitter(&fabric, &params),
+            jitter: Jitter::new(params.host.jitter.0, params.seed, &fabric),
             faults: None,
             end: end(&flows, params.horizon),
             records: vec![FlowRecord::default(); flows.flows.len()].into(),
@@ -129,13 +129,12 @@ fn full_path(fabric: &Fabric, params: &Params, in_flight: u64) -> (Time, u64) {
     (params.rdma.base_rtt.unwrap_or(base_rtt), params.rdma.window.unwrap_or(bdp).0.min(in_flight))
 }
 
-fn jitter(fabric: &Fabric, params: &Params) -> Option<Box<Jitter>> {
-    Jitter::new(params.host.jitter.0, fabric.ports().len(), params.seed, |port| {
-        let (from, to) = (fabric.ports()[port].node, fabric.neighbour(PortId(port as u32)));
-        let server = |node| fabric.servers().contains(&node);
-        let to_switch = fabric.node(to).kind == NodeKind::Switch;
-        fabric.node(from).kind == NodeKind::Host || server(from) && to_switch
-    })
+/// Around links that are down from the start.
+fn starting_routes(params: &Params, network: &Network) -> Result<Arc<Routes>, FieldError> {
+    if params.network.failure.is_empty() {
+        return Ok(network.routing.routes.clone());
+    }
+    params.network.starting_routes(&network.fabric, params.seed)
 }
 
 fn end(flows: &FlowSet, horizon: Option<Time>) -> Option<Time> {
