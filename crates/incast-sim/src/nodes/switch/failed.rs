@@ -145,6 +145,20 @@ mod tests {
     }
 
     #[test]
+    fn a_repaired_port_pauses_its_peer_again_above_the_threshold() {
+        let mut bench = two_waiting();
+        bench.at_switch(|switch, plan, out| {
+            let failed = switch.fail(plan.network, LocalPort(0), 1_500_000);
+            switch.repair(LocalPort(0), failed.free_at, 2_000_000);
+            [0, 1].into_iter().for_each(|port| switch.pause_anew(plan, out, LocalPort(port)));
+        });
+        bench.put(2, &[(3000, Xon(3))]);
+        bench.run(5000);
+        assert_eq!(bench.sent(0), [(1210, Xoff(3, 2500)), (2010, Xoff(3, 2500)), (3010, Xon(3))]);
+        assert_eq!(bench.sent(1), [], "nothing of h1 waits");
+    }
+
+    #[test]
     fn a_repaired_port_sends_the_pause_of_a_storm_again() {
         let mut bench = two_waiting();
         bench.at_switch(|switch, plan, out| {

@@ -49,9 +49,19 @@ impl<G: Hooks> Switch<G> {
     /// that most of these have. `last`: queue of the packet.
     #[cold]
     pub(super) fn culprit(&self, input: (LocalPort, u8), last: (LocalPort, u8), packet: &Packet) -> (LocalPort, u8) {
-        let fullest = self.ports.ids().max_by_key(|&port| self.ports[port].queued).unwrap_or(last.0);
+        let fullest = self.fullest_port(last.0);
         let (own, others) = (self.held(input, last.0).0 + u64::from(packet.size), self.held(input, fullest));
         if fullest == last.0 || others.0 <= own { last } else { (fullest, others.1) }
+    }
+
+    fn fullest_port(&self, otherwise: LocalPort) -> LocalPort {
+        self.ports.ids().max_by_key(|&port| self.ports[port].queued).unwrap_or(otherwise)
+    }
+
+    /// Fullest egress port, and the priority there that most bytes of an ingress queue have.
+    fn fullest(&self, input: (LocalPort, u8)) -> (LocalPort, u8) {
+        let port = self.fullest_port(input.0);
+        (port, self.held(input, port).1)
     }
 
     /// Bytes of an ingress queue in an egress port, estimated by the first packets of each queue, and the priority with most of them.
@@ -133,10 +143,15 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
+    /// After a repair: the peer has forgotten its pauses.
     pub(in crate::nodes) fn pause_anew(&mut self, plan: Plan<'_>, out: &mut Out, port: LocalPort) {
         for prio in 1..8 {
-            if self.ports[port].lanes[usize::from(prio)].ingress.held {
+            let ingress = &self.ports[port].lanes[usize::from(prio)].ingress;
+            if ingress.held {
                 self.pause_held(plan, out, port, prio);
+            } else if self.settings.lossless & 1 << prio != 0 && ingress.bytes > 0 && self.buffer.wants_xoff(ingress) {
+                let culprit = self.fullest((port, prio));
+                self.send_pfc::<ANY>(plan, out, port, prio, true, culprit);
             }
         }
     }
