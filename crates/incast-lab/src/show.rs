@@ -218,7 +218,7 @@ fn network(setup: &Setup) -> Vec<String> {
     let rdma = &setup.params.rdma;
     if rdma.recovery == Recovery::SelectiveRepeat && !setup.controls.is_empty() {
         let payload = setup.params.packets.payload;
-        let bdp = setup.fabric.longest_rtt(payload).1;
+        let bdp = setup.params.longest_rtt(&setup.fabric, payload).1;
         let window = rdma.reorder_packets(&params.load_balancing, bdp, payload);
         let source = if rdma.reorder_window.is_some() { "" } else { " (default)" };
         said.push(format!("selective repeat, reordering window {}{source}", counted(window.into(), "packet")));

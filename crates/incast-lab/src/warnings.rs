@@ -196,7 +196,7 @@ fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u6
     });
     let longest = flows_of(setup, |control| matches!(control, Control::Swift(_))).map(links).max()?;
     let target = targets.map(|(base, per_hop)| base + per_hop * longest).min()?;
-    let (base, _) = fabric.longest_rtt(setup.params.packets.payload);
+    let (base, _) = setup.params.longest_rtt(fabric, setup.params.packets.payload);
     (target <= base).then_some((target, base))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use incast_model::fabric::Fabric;
+use incast_model::fabric::{Fabric, Ways};
 use incast_model::flow::FlowSet;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Time};
@@ -58,6 +58,15 @@ pub struct Params {
     pub horizon: Option<Time>,
     /// Maximum number of events; `None`: no limit.
     pub max_events: Option<u64>,
+}
+
+impl Params {
+    /// Largest base RTT and bandwidth-delay product of flows with packets of `payload` bytes: on links that are not down from the
+    /// start, and over all equal paths if load balancing spreads packets.
+    pub fn longest_rtt(&self, fabric: &Fabric, payload: Bytes) -> (Time, Bytes) {
+        let down = self.network.down_at_start(fabric, self.seed);
+        fabric.longest_rtt_over(payload, &Ways { down, spread: self.network.load_balancing.reorders() })
+    }
 }
 
 /// Congestion control of a group of flows.

@@ -48,7 +48,8 @@ fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<War
     let sent = sum(|flow| flow.packets);
     let setup = &scheme.setup;
     let asks_again = setup.transports.iter().any(|transport| matches!(transport, Transport::Phost(_)));
-    if lost > 0 || resent == 0 || asks_again && resent * PHOST_NORMAL < sent {
+    // Packets in a deadlock wait for ever.
+    if !outcome.deadlocks.is_empty() || lost > 0 || resent == 0 || asks_again && resent * PHOST_NORMAL < sent {
         return None;
     }
     let (rdma, balance) = (&setup.params.rdma, &setup.params.network.load_balancing);
@@ -58,7 +59,7 @@ fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<War
         ("rdma.recovery", format!("{why}; write {}", setting("recovery", "selective-repeat")))
     } else if reordered && resent > timeouts {
         let payload = setup.params.packets.payload;
-        let bdp = setup.fabric.longest_rtt(payload).1;
+        let bdp = setup.params.longest_rtt(&setup.fabric, payload).1;
         let window = rdma.reorder_packets(balance, bdp, payload);
         let usual = RdmaParams { reorder_window: None, ..rdma.clone() }.reorder_packets(balance, bdp, payload);
         let wider = if usual > window { usual } else { (2 * window).clamp(1, MAX_REORDER) };
@@ -92,7 +93,7 @@ fn out_of_order(setup: &Setup, nacks: u64) -> (&'static str, String) {
 fn late(setup: &Setup, timeouts: u64) -> (&'static str, String) {
     let rdma = &setup.params.rdma;
     // Twice the time, or the longest base RTT, as the longest delay is not known.
-    let least = setup.fabric.longest_rtt(setup.params.packets.payload).0;
+    let least = setup.params.longest_rtt(&setup.fabric, setup.params.packets.payload).0;
     let longer = |name: &str, time: Option<Time>| {
         let twice = |time: Time| Time(ceil3(time.max(least).0.saturating_mul(2)));
         time.map_or_else(String::new, |time| format!("; write {}", setting(name, twice(time))))

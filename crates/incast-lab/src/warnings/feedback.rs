@@ -39,7 +39,7 @@ fn rate_floor(fabric: &Fabric, setup: &Setup, index: usize, one: &ControlSetup) 
     }
     let name = one.control.name();
     let floor: Rate = value(&one.control)[name]["min_rate"].as_str()?.parse().ok()?;
-    let (rtt, bdp) = fabric.longest_rtt(setup.params.packets.payload);
+    let (rtt, bdp) = setup.params.longest_rtt(fabric, setup.params.packets.payload);
     let is_long = |label: u16, size: u64| setup.carriers[usize::from(label)] == Carrier::Rdma(index) && size > bdp.0;
     let flows = setup.flows.flows.iter().filter(|flow| is_long(flow.label, flow.size.0));
     let mut arrivals: Vec<(HostId, Time)> = flows.map(|flow| (flow.dst, flow.start)).collect();
@@ -92,7 +92,7 @@ fn rtt_threshold(fabric: &Fabric, setup: &Setup, control: &Control) -> Option<Wa
         Control::TimelyPatched(params) => params.t_high,
         _ => return None,
     };
-    let (longest, _) = fabric.longest_rtt(setup.params.packets.payload);
+    let (longest, _) = setup.params.longest_rtt(fabric, setup.params.packets.payload);
     (high <= longest).then(|| {
         let text = format!(
             "{high:#} does not exceed the longest base RTT, {:#}: flows slow down without a queue; write {}",

@@ -92,7 +92,7 @@ fn ecn(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     // Written thresholds apply to all ports of the rate, or of all rates.
     let same = |one: &&Marking| if exact(worst.rate) { one.rate == worst.rate } else { !exact(one.rate) };
     let smallest = all.iter().filter(same).map(Marking::useful).min()?;
-    let (rtt, _) = fabric.longest_rtt(params.packets.payload);
+    let (rtt, _) = params.longest_rtt(fabric, params.packets.payload);
     let idle = |one: &Marking| one.rate.time_for(one.useful() / KMIN_PART * FULL_LINK) < rtt;
     let advice = if smallest < SMALL * packet {
         format!("thresholds below would be a packet or less: enlarge `{}`", limit(&params.switch.queues))

@@ -43,7 +43,7 @@ fn times(number: u64, time: Time) -> Time {
 fn rdma_timeouts(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
     let rdma = &setup.params.rdma;
     let Some(rto) = rdma.rto.filter(|_| !setup.controls.is_empty()) else { return Vec::new() };
-    let longest = fabric.longest_rtt(setup.params.packets.payload).0;
+    let longest = setup.params.longest_rtt(fabric, setup.params.packets.payload).0;
     let selective = rdma.recovery == Recovery::SelectiveRepeat;
     let both = [("rdma.rto", rto, DEFAULT_RTO, true), ("rdma.rto_low", rdma.rto_low, usual_low(), selective)];
     let short = both.into_iter().filter(|(_, now, _, used)| *used && *now <= longest);
@@ -61,7 +61,7 @@ fn usual_low() -> Time {
 /// Round trip of a full segment on the longest path.
 fn longest_of_segments(fabric: &Fabric, setup: &Setup) -> Time {
     let packets = &setup.params.packets;
-    fabric.longest_rtt(Bytes(packets.mss.0 + packets.segment_header.0)).0
+    setup.params.longest_rtt(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).0
 }
 
 fn timeouts(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {

@@ -3,9 +3,10 @@
 use incast_model::fabric::Fabric;
 use incast_model::flow::Flow;
 use incast_model::units::{Bytes, ceil3};
-use incast_sim::congestion::WindowMode;
+use incast_sim::congestion::{Control, WindowMode};
+use incast_sim::host::Recovery;
 use incast_sim::transport::Transport;
-use incast_sim::{Carrier, Setup};
+use incast_sim::{Carrier, ControlSetup, Setup};
 
 use crate::warning::{Warning, setting};
 
@@ -14,7 +15,8 @@ use crate::warning::{Warning, setting};
 const ENOUGH: f64 = 0.5;
 
 pub(super) fn found(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
-    of_rdma(fabric, setup).into_iter().chain(of_transports(fabric, setup)).collect()
+    let of_hosts = of_rdma(fabric, setup).into_iter().chain(of_receivers(fabric, setup));
+    of_hosts.chain(of_controls(fabric, setup)).chain(of_transports(fabric, setup)).collect()
 }
 
 /// Bytes of the largest flow that a control or transport carries.
@@ -30,7 +32,7 @@ fn of_rdma(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
     if largest <= window.0 {
         return None;
     }
-    let (_, bdp) = fabric.longest_rtt(setup.params.packets.payload);
+    let (_, bdp) = setup.params.longest_rtt(fabric, setup.params.packets.payload);
     let share = window.0 as f64 / bdp.0 as f64;
     let text = format!(
         "{window:#} are {:.2} % of the largest bandwidth-delay product, {bdp:#}: a flow alone reaches no more of its link's rate; \
@@ -39,6 +41,48 @@ fn of_rdma(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
         setting("window", Bytes(ceil3(bdp.0)))
     );
     (share < ENOUGH).then(|| Warning::new("rdma.window", text))
+}
+
+/// Selective repeat: packets that a receiver keeps.
+fn of_receivers(fabric: &Fabric, setup: &Setup) -> Option<Warning> {
+    let (rdma, payload) = (&setup.params.rdma, setup.params.packets.payload);
+    let kept = Bytes(rdma.most_kept(payload));
+    let largest = (0..setup.controls.len()).map(|number| largest(setup, Carrier::Rdma(number))).max()?;
+    if rdma.recovery != Recovery::SelectiveRepeat || largest <= kept.0 {
+        return None;
+    }
+    let (_, bdp) = setup.params.longest_rtt(fabric, payload);
+    let share = kept.0 as f64 / bdp.0 as f64;
+    let text = format!(
+        "a receiver keeps 65535 packets, {kept:#}: {:.0} % of the largest bandwidth-delay product, {bdp:#}; a flow alone reaches no \
+         more of its link's rate; write a larger `packets.payload`, or {}",
+        100.0 * share,
+        setting("recovery", "go-back-n")
+    );
+    (share < ENOUGH).then(|| Warning::new("rdma.recovery", text))
+}
+
+/// Largest windows of controls.
+fn of_controls(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
+    let payload = setup.params.packets.payload;
+    let of_control = |(number, one): (usize, &ControlSetup)| {
+        let Control::Swift(swift) = &one.control else { return None };
+        let window = swift.max_cwnd * payload.0 as f64;
+        if largest(setup, Carrier::Rdma(number)) as f64 <= window {
+            return None;
+        }
+        let (_, bdp) = setup.params.longest_rtt(fabric, payload);
+        let share = window / bdp.0 as f64;
+        let text = format!(
+            "{} packets of a flow in flight are {:.0} % of the largest bandwidth-delay product, {bdp:#}: a flow alone reaches no \
+             more of its link's rate; write `max_cwnd = {}`",
+            swift.max_cwnd,
+            100.0 * share,
+            ceil3(bdp.0.div_ceil(payload.0.max(1)))
+        );
+        (share < ENOUGH).then(|| Warning::new("control.swift.max_cwnd", text))
+    };
+    setup.controls.iter().enumerate().filter_map(of_control).collect()
 }
 
 /// Transports with a default for slower or shorter links.
@@ -51,7 +95,7 @@ fn of_transports(fabric: &Fabric, setup: &Setup) -> Vec<Warning> {
             return None;
         }
         // Does not search the paths of RDMA runs.
-        let (_, bdp) = fabric.longest_rtt(full);
+        let (_, bdp) = setup.params.longest_rtt(fabric, full);
         let share = f64::from(window) * full.0 as f64 / bdp.0 as f64;
         let wanted = bdp.0.div_ceil(full.0);
         let name = transport.name();
@@ -94,6 +138,29 @@ mod tests {
         assert_eq!(of("400Gbps", "\"tcp\""), None);
         let tcp = "{ tcp = { init_cwnd = 2, max_cwnd = 4 } }";
         assert!(of("100Gbps", tcp).unwrap().starts_with("transport.tcp.max_cwnd: 4 packets"));
+    }
+
+    #[test]
+    fn windows_below_half_of_a_long_links_product_are_reported() {
+        let of = |rest: &str, size: &str| {
+            let text = format!(
+                "[fabric.star]\nhosts = 3\ndelay = \"5ms\"\n[switch]\npfc = false\n[[workload]]\nlist = [{{ src = 0, dst = 1, size = \"{size}\" }}]\n{rest}"
+            );
+            found(&text).into_iter().find(|one| one.contains("of the largest bandwidth-delay product"))
+        };
+        let selective = "[rdma]\nrecovery = \"selective-repeat\"\n[scheme.A]\ncontrol = \"dcqcn\"\n";
+        // 20 ms at 100 Gb/s.
+        let said = of(selective, "100MB").unwrap();
+        assert!(said.starts_with("rdma.recovery: a receiver keeps 65535 packets, 65.535 MB: 26 % of"), "{said}");
+        assert_eq!(of(selective, "60MB"), None, "all of it fits");
+        let swift = |cwnd: &str| {
+            let base = "hop_scale = \"0s\", base_target = \"21ms\"";
+            format!("[scheme.A.control.swift]\n{}\nmax_cwnd = {cwnd}\n", base.replace(", ", "\n"))
+        };
+        let said = of(&swift("1e4"), "100MB").unwrap();
+        assert!(said.starts_with("control.swift.max_cwnd: 10000 packets of a flow in flight are 4 % of"), "{said}");
+        assert!(said.ends_with("write `max_cwnd = 251000`"), "{said}");
+        assert_eq!(of(&swift("251000"), "100MB"), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) use ends::Ends;
 pub use generators::{FabricSpec, GENERATORS, GeneratorError};
 pub use graph::{Fabric, FabricBuilder, FabricError, HostId, Link, LinkId, Node, NodeId, NodeKind, Port, PortId};
 pub(crate) use groups::{Groups, tiers_with_uplinks};
-pub use rtt::{BaseRtts, PairRtt, pair_base_rtt};
+pub use rtt::{BaseRtts, PairRtt, Ways, pair_base_rtt};
 pub use service::Service;
 pub use summary::{LinkSummary, Summary, TierSummary};
 pub(crate) use tiers::tiers;

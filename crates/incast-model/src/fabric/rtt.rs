@@ -9,10 +9,11 @@
 //! payload time to whole nanoseconds; here it is exact. Both agree for 1000 bytes at 10, 25, 40, 50, 100, 200, 400 and
 //! 800 Gb/s if parallel paths have equal links.
 
+use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
-use super::graph::{Fabric, HostId, NodeId, NodeKind, PortId};
+use super::graph::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use crate::units::{Bytes, Rate, Time};
 
 /// Path properties on an idle fabric.
@@ -32,6 +33,15 @@ impl PairRtt {
     }
 }
 
+/// Links that flows use, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Ways {
+    /// Not used.
+    pub down: Vec<LinkId>,
+    /// Flows spread their packets over equal paths.
+    pub spread: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Leg {
     delay: Time,
@@ -44,13 +54,13 @@ impl Leg {
     /// No path: without a bandwidth-delay product.
     const BLOCKED: Self = Self { slowest: Rate(0), ..Self::NONE };
 
-    fn over(fabric: &Fabric, port: PortId, payload: Bytes, path: Path) -> Self {
+    fn over(fabric: &Fabric, port: PortId, payload: Bytes, path: Path, spread: bool) -> Self {
         let rate = fabric.rate(port);
         let payload_time = match path {
             Path::First => Time::ns((u128::from(payload.0) * 8_000_000_000 / u128::from(rate.0)) as u64),
             Path::Longest | Path::AtLeast(_) => rate.time_for(payload.0),
         };
-        Self { delay: fabric.delay(port), payload_time, slowest: rate }
+        Self { delay: fabric.delay(port), payload_time, slowest: if spread { fabric.spread_rate(port) } else { rate } }
     }
 
     fn then(self, next: Self) -> Self {
@@ -88,16 +98,16 @@ pub struct BaseRtts {
 impl BaseRtts {
     /// Base RTTs for `payload` bytes per packet (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
-        Self::of(fabric, payload, Path::Longest)
+        Self::of(fabric, payload, Path::Longest, &Ways::default())
     }
 
     /// As [`BaseRtts::new`], on the first path that ns-3 finds from the first host of a pair, with payload times in whole
     /// nanoseconds (NS3 `third.cc`).
     pub fn of_first_paths(fabric: &Fabric, payload: Bytes) -> Self {
-        Self::of(fabric, payload, Path::First)
+        Self::of(fabric, payload, Path::First, &Ways::default())
     }
 
-    fn of(fabric: &Fabric, payload: Bytes, path: Path) -> Self {
+    fn of(fabric: &Fabric, payload: Bytes, path: Path, ways: &Ways) -> Self {
         let mut anchors: Vec<NodeId> = Vec::new();
         let mut known: HashMap<NodeId, u32> = HashMap::new();
         let spokes = fabric.hosts().iter().map(|&host| {
@@ -109,7 +119,7 @@ impl BaseRtts {
             Spoke { anchor, leg }
         });
         let spokes = spokes.collect();
-        let mut walk = Walk::new(fabric, payload, path);
+        let mut walk = Walk::new(fabric, payload, path, ways);
         let mut trunks = Vec::with_capacity(anchors.len() * anchors.len());
         for &from in &anchors {
             walk.paths(from);
@@ -162,18 +172,45 @@ impl BaseRtts {
 impl Fabric {
     /// Largest base RTT and bandwidth-delay product with packets of `payload` bytes, maybe of different pairs.
     pub fn longest_rtt(&self, payload: Bytes) -> (Time, Bytes) {
-        self.derived.or_find((payload, Path::Longest), || {
-            let all = BaseRtts::new(self, payload);
+        self.longest_rtt_over(payload, &Ways::default())
+    }
+
+    /// As [`Fabric::longest_rtt`], for some links, or flows that use several paths at once.
+    pub fn longest_rtt_over(&self, payload: Bytes, ways: &Ways) -> (Time, Bytes) {
+        self.derived.or_find((payload, Path::Longest, ways.clone()), || {
+            let all = BaseRtts::of(self, payload, Path::Longest, ways);
             let (rtt, mut bdp) = all.max();
             if all.differ {
                 // With bottleneck r, a path's product is at most that of the longest path over links of r or faster.
-                let rates: BTreeSet<Rate> =
-                    (0..self.ports().len() as u32).map(|port| self.rate(PortId(port))).collect();
-                let products = rates.into_iter().map(|rate| BaseRtts::of(self, payload, Path::AtLeast(rate)).max().1);
-                bdp = products.fold(bdp, Bytes::max);
+                let rate = |port| if ways.spread { self.spread_rate(PortId(port)) } else { self.rate(PortId(port)) };
+                let rates: BTreeSet<Rate> = (0..self.ports().len() as u32).map(rate).collect();
+                let of = |rate| BaseRtts::of(self, payload, Path::AtLeast(rate), ways).max().1;
+                bdp = rates.into_iter().map(of).fold(bdp, Bytes::max);
             }
             (rtt, bdp)
         })
+    }
+
+    /// At most the rate of a flow that spreads its packets over equal paths, at this stage: of all links by which the lower of two
+    /// switches is joined to the tier of the other; in one tier, of the switch with more. Of other links, their own rate.
+    pub fn spread_rate(&self, port: PortId) -> Rate {
+        let ends = [self.port(port).node, self.neighbour(port)];
+        let [from, to] = ends.map(|node| self.node(node));
+        if [from, to].iter().any(|node| node.kind != NodeKind::Switch) {
+            return self.rate(port);
+        }
+        let joined = |node, tier| {
+            let ports = self.ports_of(node).filter(|&port| {
+                let far = self.node(self.neighbour(port));
+                far.kind == NodeKind::Switch && far.tier == tier
+            });
+            Rate(ports.map(|port| self.rate(port).0).sum())
+        };
+        match from.tier.cmp(&to.tier) {
+            Ordering::Less => joined(ends[0], to.tier),
+            Ordering::Greater => joined(ends[1], from.tier),
+            Ordering::Equal => joined(ends[0], to.tier).max(joined(ends[1], from.tier)),
+        }
     }
 
     /// As [`Fabric::longest_rtt`], see [`BaseRtts::of_first_paths`].
@@ -186,7 +223,7 @@ impl Fabric {
 pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) -> PairRtt {
     let [(from, begin), (to, end)] =
         [src, dst].map(|host| spoke(fabric, fabric.hosts()[host.index()], payload, Path::Longest));
-    let mut walk = Walk::new(fabric, payload, Path::Longest);
+    let mut walk = Walk::new(fabric, payload, Path::Longest, &Ways::default());
     walk.paths(from);
     begin.then(walk.legs[walk.leg(to) as usize]).then(end).pair()
 }
@@ -196,7 +233,7 @@ fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes, path: Path) -> (NodeId, 
     let mut ports = fabric.ports_of(host);
     match (ports.next(), ports.next()) {
         (Some(port), None) if fabric.node(fabric.neighbour(port)).kind == NodeKind::Switch => {
-            (fabric.neighbour(port), Leg::over(fabric, port, payload, path))
+            (fabric.neighbour(port), Leg::over(fabric, port, payload, path, false))
         }
         _ => (host, Leg::NONE),
     }
@@ -253,19 +290,22 @@ const NOWHERE: u32 = 0;
 const UNKNOWN: u32 = u32::MAX;
 
 impl Walk {
-    fn new(fabric: &Fabric, payload: Bytes, path: Path) -> Self {
+    fn new(fabric: &Fabric, payload: Bytes, path: Path, ways: &Ways) -> Self {
         let mut links: Vec<Leg> = Vec::new();
         let mut known: HashMap<Leg, u32> = HashMap::new();
         let mut kind = |port: PortId| {
-            let leg = Leg::over(fabric, port, payload, path);
+            let leg = Leg::over(fabric, port, payload, path, ways.spread);
             *known.entry(leg).or_insert_with(|| {
                 links.push(leg);
                 links.len() as u32 - 1
             })
         };
+        let mut down = vec![false; fabric.links().len()];
+        ways.down.iter().for_each(|link| down[link.index()] = true);
         let (mut first, mut ends) = (vec![0], Vec::new());
         for node in (0..fabric.nodes().len() as u32).map(NodeId) {
-            let mut ports: Vec<PortId> = fabric.ports_of(node).collect();
+            let mut ports: Vec<PortId> =
+                fabric.ports_of(node).filter(|&port| !down[fabric.port(port).link.index()]).collect();
             if path == Path::First {
                 fabric.sort_by_neighbour_descending(&mut ports);
             }
@@ -414,6 +454,41 @@ mod tests {
         let rtt = |dst| rtts.pair(HostId(0), HostId(dst)).base_rtt;
         assert_eq!((rtt(1), rtt(16), rtt(319)), (Time::ns(4160), Time::ns(8200), Time::ns(12_240)));
         assert_eq!(rtts.pair(HostId(0), HostId(319)).bottleneck, Rate::gbps(100));
+    }
+
+    #[test]
+    fn flows_that_spread_over_slower_links_have_their_sum() {
+        let mut leaf_spine = LeafSpine::new(2, 4, 1);
+        leaf_spine.uplink_rate = Rate::gbps(40);
+        let fabric = leaf_spine.build().unwrap();
+        let [alone, spread] = [false, true].map(|spread| {
+            let (rtt, bdp) = fabric.longest_rtt_over(PAYLOAD, &Ways { spread, ..Ways::default() });
+            assert_eq!(rtt, Time::ns(8000 + 2 * 80 + 2 * 200));
+            bdp
+        });
+        // 8.56 us at 40 Gb/s, and at the hosts' 100 Gb/s, less than 4 * 40.
+        assert_eq!((alone, spread), (Bytes(42_800), Bytes(107_000)));
+    }
+
+    #[test]
+    fn links_that_are_down_are_on_no_path() {
+        let mut builder = FabricBuilder::new();
+        let [near, far] = ["a", "b"].map(|name| builder.host(name));
+        let [one, other, detour] = ["s", "t", "u"].map(|name| builder.switch(name, 1));
+        for (host, switch) in [(near, one), (far, other)] {
+            builder.link(host, switch, Rate::gbps(100), Time::us(1));
+        }
+        let straight = builder.link(one, other, Rate::gbps(100), Time::us(1));
+        for end in [one, other] {
+            builder.link(end, detour, Rate::gbps(25), Time::us(10));
+        }
+        let fabric = builder.finish().unwrap();
+        let over = |down: &[LinkId]| {
+            let (rtt, bdp) = fabric.longest_rtt_over(PAYLOAD, &Ways { down: down.to_vec(), spread: false });
+            (rtt.0 / 1000, bdp.0)
+        };
+        // 2 * 3 us and 3 * 80 ns at 100 Gb/s; 2 * 22 us and 2 * (80 + 320) ns at 25 Gb/s.
+        assert_eq!([over(&[]), over(&[straight])], [(6240, 78_000), (44_800, 140_000)]);
     }
 
     #[test]

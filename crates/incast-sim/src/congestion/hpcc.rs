@@ -259,7 +259,7 @@ mod tests {
             seq,
             next,
             marked: false,
-            nack: false,
+            lost: false,
             rtt: Time::ZERO,
             int,
             pint: 0,

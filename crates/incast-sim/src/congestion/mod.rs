@@ -144,8 +144,8 @@ pub struct Ack<'a> {
     pub next: u64,
     /// If true, the answered packet had an ECN mark.
     pub marked: bool,
-    /// True for a NACK.
-    pub nack: bool,
+    /// True for a NACK that counts as a loss: with selective repeat, beyond the reordering window.
+    pub lost: bool,
     /// Time since the start of the answered packet's transmission.
     pub rtt: Time,
     /// INT records in path order.

@@ -44,7 +44,7 @@ pub struct SwiftParams {
     /// bytes in HTSIM.
     #[schemars(transform = least(0.001).most(1))]
     pub min_cwnd: f64,
-    /// Maximum window in packets. Default 10000 (our choice: no limit).
+    /// Maximum window in packets. Default 10000 (our choice: ten times HTSIM's).
     #[schemars(transform = least(1).most(1e6))]
     pub max_cwnd: f64,
     /// First window in packets. Default none (our choice: the bandwidth-delay product, as other controls start at line
@@ -167,7 +167,7 @@ impl Controller for Swift {
         self.smooth(ack.rtt.0);
         let acked = ack.seq.saturating_sub(self.una) as f64 / self.mtu as f64;
         self.una = self.una.max(ack.seq);
-        if ack.nack {
+        if ack.lost {
             if may_decrease {
                 self.decrease(1.0 - self.params.max_mdf, ack.now);
             }
@@ -256,9 +256,9 @@ mod tests {
     }
 
     /// Times in us.
-    fn hear(cc: &mut Swift, now: u64, rtt: u64, nack: bool) -> f64 {
+    fn hear(cc: &mut Swift, now: u64, rtt: u64, lost: bool) -> f64 {
         let (flow, seq) = (flow(), cc.una + 1000);
-        cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), nack, ..ack(&flow, seq, seq + 1000) });
+        cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), lost, ..ack(&flow, seq, seq + 1000) });
         cc.cwnd
     }
 

@@ -19,5 +19,5 @@ pub(crate) fn flow() -> FlowContext {
 /// Unmarked, without telemetry, at time 0.
 pub(crate) fn ack(flow: &FlowContext, seq: u64, next: u64) -> Ack<'_> {
     let (now, rtt) = (Time::ZERO, Time::ZERO);
-    Ack { now, seq, next, marked: false, nack: false, rtt, int: &[], pint: 0, draw: None, flow, rates: &[] }
+    Ack { now, seq, next, marked: false, lost: false, rtt, int: &[], pint: 0, draw: None, flow, rates: &[] }
 }

@@ -243,8 +243,8 @@ pub struct RdmaParams {
     pub rto_low: Time,
     /// Packets in flight that are few for `rto_low`. Default 3 (IRN, section 4.1: N).
     pub rto_low_packets: u32,
-    /// If true, the bytes in flight are at most the fabric's largest bandwidth-delay product, with selective-repeat.
-    /// Default true (IRN, section 3.2: BDP-FC).
+    /// If true, the bytes in flight are at most `window`, with selective-repeat, and at most 65535 packets, which a receiver
+    /// keeps. Default true (IRN, section 3.2: BDP-FC).
     pub bdp_bound: bool,
     /// Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when one sent more than
     /// this many later arrives. Default none: 0 (IRN: any overtaking is a loss). If load balancing reorders packets
@@ -266,7 +266,8 @@ pub struct RdmaParams {
     /// routes or paths take longer.
     #[schemars(transform = above("0s").or_none())]
     pub base_rtt: Option<Time>,
-    /// Window at line rate. Default none: the fabric's largest bandwidth-delay product, as `base_rtt` (NS3 `GLOBAL_T` 1).
+    /// Window at line rate. Default none: the fabric's largest bandwidth-delay product, as `base_rtt` (NS3 `GLOBAL_T` 1). If
+    /// load balancing spreads packets (spray, adaptive), a switch's links to one tier count together (our choice).
     #[schemars(transform = above("0B").or_none())]
     pub window: Option<Bytes>,
 }
@@ -293,10 +294,15 @@ impl Default for RdmaParams {
     }
 }
 
-/// Receivers keep 65535 packets beyond the expected one.
+/// Half of what receivers keep beyond the expected packet.
 pub const MAX_REORDER: u32 = 32_767;
 
 impl RdmaParams {
+    /// Bytes that a receiver keeps with selective repeat.
+    pub const fn most_kept(&self, payload: Bytes) -> u64 {
+        super::selective::REACH.saturating_mul(payload.0)
+    }
+
     /// Reordering window in packets (docs/design/network.md, "Loss recovery"); `bdp`: the fabric's largest.
     pub fn reorder_packets(&self, balance: &Balance, bdp: Bytes, payload: Bytes) -> u32 {
         match self.reorder_window {

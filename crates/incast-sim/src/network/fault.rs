@@ -164,6 +164,15 @@ impl Faults {
         self.steps.iter().any(|(time, step)| *time == 0 && matches!(step, Step::Learn(_)))
     }
 
+    /// Links that routing knows to be down at the start.
+    pub(crate) fn known_at_start(&self) -> Vec<LinkId> {
+        let learns = self.steps.iter().filter(|(time, _)| *time == 0).filter_map(|(_, step)| match step {
+            Step::Learn(links) => Some(links),
+            _ => None,
+        });
+        learns.flatten().filter(|(_, down)| *down).map(|&(link, _)| link).collect()
+    }
+
     /// Routes and start of every routing state.
     pub(crate) fn states<'a>(&'a self, fabric: &'a Fabric) -> impl Iterator<Item = (Time, Routes)> + 'a {
         let mut known = vec![false; self.down.len()];

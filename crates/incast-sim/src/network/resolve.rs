@@ -36,6 +36,15 @@ impl NetworkParams {
         Ok(around.map_or_else(|| self.with_fixed(fabric, &given), |(_, routes)| Arc::new(routes)))
     }
 
+    /// Links around which routing leads all flows from the start. Errors have been reported by [`NetworkParams::check`].
+    pub(crate) fn down_at_start(&self, fabric: &Fabric, seed: u64) -> Vec<LinkId> {
+        if self.failure.is_empty() {
+            return Vec::new();
+        }
+        let resolved = self.resolve_loops_too(fabric, seed).ok();
+        resolved.map_or_else(Vec::new, |resolved| self.faults(fabric, resolved, seed).known_at_start())
+    }
+
     pub(crate) fn faults(&self, fabric: &Fabric, resolved: Resolved, seed: u64) -> Faults {
         let rule = (self.routing, self.next_hop_order);
         let size = (fabric.links().len(), fabric.ports().len());

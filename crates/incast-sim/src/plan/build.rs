@@ -1,6 +1,9 @@
+use std::sync::Arc;
+
 use incast_model::fabric::{Fabric, NodeKind, PortId};
 use incast_model::field::FieldError;
 use incast_model::flow::FlowSet;
+use incast_model::routing::Routes;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
@@ -53,7 +56,7 @@ impl Network {
         network.add_pint()?;
         network.add_transports(transports);
         network.add_hypervisors(tenancy.as_deref(), &params);
-        network.find_ideals(&params)?;
+        network.find_ideals(&params, &*starting_routes(&params, &network)?)?;
         network.add_faults(resolved, &params)?;
         Ok(network)
     }
@@ -123,7 +126,7 @@ impl Network {
 fn full_path(fabric: &Fabric, params: &Params, in_flight: u64) -> (Time, u64) {
     let payload = params.packets.payload;
     let (base_rtt, bdp) = match params.arithmetic {
-        Arithmetic::Exact => fabric.longest_rtt(payload),
+        Arithmetic::Exact => params.longest_rtt(fabric, payload),
         Arithmetic::Ns3 => fabric.longest_rtt_of_first_paths(payload),
     };
     (params.rdma.base_rtt.unwrap_or(base_rtt), params.rdma.window.unwrap_or(bdp).0.min(in_flight))

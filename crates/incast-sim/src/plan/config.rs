@@ -106,12 +106,13 @@ impl HostConfig {
     fn new(params: &Params, fabric: &Fabric) -> Self {
         let selective = params.rdma.recovery == Recovery::SelectiveRepeat;
         let payload = params.packets.payload;
-        let bdp = if selective { fabric.longest_rtt(payload).1 } else { Bytes::ZERO };
+        let bdp = if selective { params.longest_rtt(fabric, payload).1 } else { Bytes::ZERO };
+        let window = params.rdma.window.unwrap_or(bdp).0.min(params.rdma.most_kept(payload));
         Self {
             rdma: params.rdma.clone(),
             demotion: params.host.classes.demotion(),
             elephants: params.host.classes.elephants,
-            in_flight: if selective && params.rdma.bdp_bound { bdp.0 } else { u64::MAX },
+            in_flight: if selective && params.rdma.bdp_bound { window } else { u64::MAX },
             selective,
             reorder_window: params.rdma.reorder_packets(&params.network.load_balancing, bdp, payload).into(),
         }

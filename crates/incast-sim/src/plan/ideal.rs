@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use incast_model::fabric::{BaseRtts, PairRtt, PortId};
 use incast_model::field::FieldError;
+use incast_model::routing::Routes;
 use incast_model::units::Time;
 
 use super::{Network, WHOLE_PACKETS};
@@ -12,14 +13,15 @@ use crate::kernel::{FlowId, flag};
 use crate::setup::Params;
 
 impl Network {
-    /// Fails if a path has too many switches for INT or the TTL.
-    pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), FieldError> {
+    /// `start`: routes at the start. Fails if a path has too many switches for INT or the TTL.
+    pub(super) fn find_ideals(&mut self, params: &Params, start: &Routes) -> Result<(), FieldError> {
         let of_ns3 = self.config.ns3.then(|| BaseRtts::of_first_paths(&self.fabric, self.config.packets.payload));
         let shared = self.shared_bytes();
         for flow in self.flow_ids() {
-            let [out, back] = self.walk(flow);
+            // Without a path at the start: the one after the repair.
+            let [out, back] = self.walk_over(start, flow).unwrap_or_else(|| self.walk(flow));
             let spec = self.flow(flow);
-            let shape = self.shape(spec.label);
+            let shape = self.shape(flow);
             let switches = out.len() - 1;
             if shape.flags & flag::INT != 0 && switches > usize::from(params.packets.int_records) {
                 return Err(FieldError::new(
@@ -40,14 +42,23 @@ impl Network {
                 );
                 return Err(FieldError::new("network.ttl", message).allowed(format!("{} or more", switches + 1)));
             }
-            let size = shared.get(&(self.message_of(flow), out[0])).copied().unwrap_or(spec.size.0);
+            let rdma = self.hosts.transports.of_flows.is_rdma(flow);
+            // Other transports serve queue pairs one after the other.
+            let whole = shared.get(&(self.message_of(flow), out[0])).copied().filter(|_| rdma);
+            let size = whole.unwrap_or(spec.size.0);
             let answered = self.hosts.transports.of_flows.acknowledges(flow);
-            let exact = self.exact_ideal(&out, if answered { &back } else { &[] }, size, &shape);
+            let back_of_data: &[PortId] = if answered { &back } else { &[] };
+            let on_paths = params.network.load_balancing.reorders() || whole.is_some_and(|whole| whole > spec.size.0);
+            let spreads = on_paths && spec.path.is_none() && self.is_slower_inside(&out);
+            let exact = match spreads {
+                false => self.exact_ideal(&out, back_of_data, size, &shape),
+                true => self.spread_ideal(&out, back_of_data, size, &shape),
+            };
             // YAPS, the other transports' reference, uses the exact time.
             let reference = match &of_ns3 {
                 // `third.cc` searches from the destination.
                 Some(pairs) => self.ns3_ideal(pairs.pair(spec.dst, spec.src), size),
-                None if self.hosts.transports.of_flows.is_rdma(flow) => self.hpcc_ideal(&out, &back, size),
+                None if rdma => self.hpcc_ideal(&out, &back, size, spreads),
                 None => exact,
             };
             let record = &mut self.records[flow];
@@ -74,13 +85,14 @@ impl Network {
     }
 
     /// `third.cc`: base RTT (propagation both ways, a payload per link one way) plus the flow with basic headers at the slowest
-    /// link.
-    fn hpcc_ideal(&self, out: &[PortId], back: &[PortId], size: u64) -> Time {
+    /// link, or stage of links over which it spreads (our choice).
+    fn hpcc_ideal(&self, out: &[PortId], back: &[PortId], size: u64, spreads: bool) -> Time {
         let rate = |port: PortId| self.rates[usize::from(self.ports[port].rate)];
         let propagation: u64 = out.iter().chain(back).map(|&port| self.ports[port].delay).sum();
         let payload = self.config.packets.payload.0;
         let serialised: u64 = out.iter().map(|&port| cut_time(payload, rate(port))).sum();
-        let slowest = out.iter().map(|&port| rate(port)).min().expect("a path has links");
+        let stage = |port: PortId| if spreads { self.fabric.spread_rate(port).0 } else { rate(port) };
+        let slowest = out.iter().map(|&port| stage(port)).min().expect("a path has links");
         Time(propagation + serialised + cut_time(self.basic_bytes(size), slowest))
     }
 
@@ -101,18 +113,20 @@ impl Network {
         (0..out.len().saturating_sub(1)).map(|at| self.passed_on(&out, at, full)).sum()
     }
 
-    fn shape(&self, label: u16) -> Shape {
+    fn shape(&self, flow: FlowId) -> Shape {
         let packets = &self.config.packets;
-        match self.hosts.carriers[usize::from(label)] {
+        match self.hosts.carriers[usize::from(self.flow(flow).label)] {
             Carrier::Rdma(control) => {
                 let flags = self.hosts.controls[control].flags;
                 let telemetry = packets.telemetry(flags);
                 let ack = (packets.ack.0 + telemetry).max(packets.min_ack.0);
-                Shape { payload: packets.payload.0, header: packets.data_header.0 + telemetry, ack, flags }
+                Shape { payload: packets.payload.0, header: packets.data_header.0 + telemetry, ack, flags, pace: 0 }
             }
             Carrier::Transport(_) => {
                 let (payload, header) = (packets.mss.0, packets.segment_header.0);
-                Shape { payload, header, ack: packets.control.0, flags: 0 }
+                let most = self.hosts.transports.of_flows.most(flow);
+                let pace = (header + payload + packets.gap.0) as f64 * 8e12 / most;
+                Shape { payload, header, ack: packets.control.0, flags: 0, pace: pace as u64 }
             }
         }
     }
@@ -124,13 +138,37 @@ impl Network {
         let last = shape.header + (size - (count - 1) * shape.payload);
         let (mut first, mut begin, mut slowest, mut come) = (0, 0, 0, 0);
         for (at, &port) in out.iter().enumerate() {
-            let each = self.busy_time(port, full);
+            let each = self.busy_time(port, full).max(if at == 0 { shape.pace } else { 0 });
             slowest = each.max(slowest);
             let free = if count > 1 { first + each + (count - 2) * slowest } else { 0 };
             let start = free.max(begin);
             come = start + self.wire_time(port, last) + self.ports[port].delay;
             first += self.passed_on(out, at, full);
             begin = start + self.passed_on(out, at, last);
+        }
+        let returned: u64 = (0..back.len()).map(|at| self.passed_on(back, at, shape.ack)).sum();
+        Time(come + returned)
+    }
+
+    /// A link between switches is slower than those of both hosts.
+    fn is_slower_inside(&self, out: &[PortId]) -> bool {
+        let rate = |port: &PortId| self.fabric.rate(*port);
+        let ends = out.first().into_iter().chain(out.last()).map(rate).min();
+        out.iter().map(rate).min() < ends
+    }
+
+    /// As [`Self::exact_ideal`], for packets that are spread over equal paths and overtake each other. Also a lower bound: links of
+    /// a stage all begin with the first packet.
+    fn spread_ideal(&self, out: &[PortId], back: &[PortId], size: u64, shape: &Shape) -> Time {
+        let count = size.div_ceil(shape.payload);
+        let (full, fulls) = (shape.header + shape.payload, count - 1);
+        let last = shape.header + (size - fulls * shape.payload);
+        let passes = |from: usize, bytes| (from..out.len()).map(|at| self.passed_on(out, at, bytes)).sum::<u64>();
+        let mut come = fulls * self.busy_time(out[0], full).max(shape.pace) + passes(0, last);
+        for (at, &port) in out.iter().enumerate().filter(|_| fulls > 0) {
+            let links = (self.fabric.spread_rate(port).0 / self.fabric.rate(port).0).max(1);
+            let first = passes(0, full) - passes(at, full);
+            come = come.max(first + (fulls.div_ceil(links) - 1) * self.busy_time(port, full) + passes(at, full));
         }
         let returned: u64 = (0..back.len()).map(|at| self.passed_on(back, at, shape.ack)).sum();
         Time(come + returned)
@@ -158,4 +196,6 @@ struct Shape {
     ack: u64,
     /// [`flag`] bits of data.
     flags: u8,
+    /// Least time from one full packet to the next, in ps, at the transport's own rate.
+    pace: u64,
 }

@@ -19,7 +19,7 @@ const MOST_NODES: usize = 10_000;
 
 #[derive(Debug)]
 pub(crate) struct Routing {
-    routes: Arc<Routes>,
+    pub(super) routes: Arc<Routes>,
     hash: EcmpHash,
     salts: IdVec<NodeId, u64>,
     /// Keys of data and of returning packets.
@@ -126,8 +126,8 @@ impl Routing {
         hops[if hops.len().is_power_of_two() { hash & (hops.len() - 1) } else { hash % hops.len() }]
     }
 
-    fn ecmp_port(&self, node: NodeId, dst: u32, flow: FlowId, back: bool) -> Option<PortId> {
-        match self.hops(node, dst) {
+    fn ecmp_port(&self, hops: &[PortId], node: NodeId, flow: FlowId, back: bool) -> Option<PortId> {
+        match hops {
             [] => None,
             [only] => Some(*only),
             hops => Some(self.ecmp(hops, node, flow, back)),
@@ -216,7 +216,7 @@ impl Network {
         if self.fabric.hosts()[dst as usize] == node {
             return None;
         }
-        self.routing.ecmp_port(node, dst, flow, false)
+        self.routing.ecmp_port(self.routing.hops(node, dst), node, flow, false)
     }
 
     pub(crate) fn path_port(&self, flow: FlowId, back: bool, hop: usize) -> PortId {
@@ -229,27 +229,38 @@ impl Network {
         let spec = self.flow(flow);
         match spec.path {
             Some(path) => self.routing.paths[path as usize][0].clone(),
-            None => self.walk_from(self.fabric.hosts()[spec.src.index()], spec.dst, flow, false),
+            None => {
+                let src = self.fabric.hosts()[spec.src.index()];
+                self.walk_from(&self.routing.routes, src, spec.dst, (flow, false))
+            }
         }
     }
 
     /// Egress ports of data, and of the return path; only before the run.
     pub(crate) fn walk(&self, flow: FlowId) -> [Vec<PortId>; 2] {
-        let spec = self.flow(flow);
-        if let Some(path) = spec.path {
-            return self.routing.paths[path as usize].clone();
-        }
-        let out = self.way(flow);
-        let arrival = self.ports[out[out.len() - 1]].peer;
-        let home = self.walk_from(self.fabric.neighbour(arrival), spec.src, flow, true);
-        [out, [vec![arrival], home].concat()]
+        self.walk_over(&self.routing.routes, flow).expect("routes without failures lead to every host")
     }
 
-    fn walk_from(&self, mut node: NodeId, dst: HostId, flow: FlowId, back: bool) -> Vec<PortId> {
+    /// `None` if these routes end before the destination.
+    pub(crate) fn walk_over(&self, routes: &Routes, flow: FlowId) -> Option<[Vec<PortId>; 2]> {
+        let spec = self.flow(flow);
+        if let Some(path) = spec.path {
+            return Some(self.routing.paths[path as usize].clone());
+        }
+        let [src, dst] = [spec.src, spec.dst].map(|host| self.fabric.hosts()[host.index()]);
+        let out = self.walk_from(routes, src, spec.dst, (flow, false));
+        let arrival = self.ports[*out.last()?].peer;
+        let last = self.fabric.neighbour(arrival);
+        let home = self.walk_from(routes, last, spec.src, (flow, true));
+        let ends = self.fabric.neighbour(*home.last().unwrap_or(&arrival));
+        (self.fabric.port(arrival).node == dst && ends == src).then(|| [out, [vec![arrival], home].concat()])
+    }
+
+    fn walk_from(&self, routes: &Routes, mut node: NodeId, dst: HostId, (flow, back): (FlowId, bool)) -> Vec<PortId> {
         let target = self.fabric.hosts()[dst.index()];
         let mut ports = Vec::new();
         while node != target && ports.len() < self.fabric.nodes().len() {
-            let Some(port) = self.routing.ecmp_port(node, dst.0, flow, back) else { break };
+            let Some(port) = self.routing.ecmp_port(routes.next_hops(node, dst), node, flow, back) else { break };
             ports.push(port);
             node = self.fabric.neighbour(port);
         }

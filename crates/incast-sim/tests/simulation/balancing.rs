@@ -185,6 +185,33 @@ fn a_route_may_be_longer_than_the_shortest() {
     assert_eq!(outcome.flows[0].finish.unwrap(), outcome.flows[0].ideal_exact);
 }
 
+/// Four uplinks of 40 Gb/s carry the 100 Gb/s of one host.
+fn slow_uplinks(balance: &Balance) -> Bench {
+    let bench = Bench::new(leaf_spine(2, 1, 4, CABLE, Cable::new(40, 500)));
+    bench.flow(0, 1, 4_000_000, Time::ZERO).with(|params| {
+        params.network.load_balancing = balance.clone();
+        params.rdma.recovery = Recovery::SelectiveRepeat;
+    })
+}
+
+#[test]
+fn a_flow_alone_that_spreads_over_slower_links_has_nearly_its_ideal_time() {
+    for balance in
+        [spray(SprayOrder::RoundRobin), spray(SprayOrder::Random), Balance::Adaptive(AdaptiveParams::default())]
+    {
+        for (control, profile) in [("dcqcn", "vendor"), ("swift", "paper")] {
+            let outcome = slow_uplinks(&balance).control(control, profile).run();
+            let flow = &outcome.flows[0];
+            let slowdown = flow.fct().unwrap().0 as f64 / flow.ideal_exact.0 as f64;
+            assert_eq!((flow.retransmitted, flow.timeouts), (0, 0));
+            assert!((1.0..1.1).contains(&slowdown), "{balance:?}, {control}: {slowdown}");
+        }
+    }
+    // On one path: 4,000 packets at 40 Gb/s.
+    let alone = slow_uplinks(&Balance::Ecmp).run();
+    assert_eq!(alone.flows[0].fct(), Some(alone.flows[0].ideal_exact));
+}
+
 #[test]
 fn runs_repeat_by_seed() {
     let rules = [

@@ -4,6 +4,7 @@ use incast_model::routing::Paths;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Arithmetic;
 use incast_sim::balance::{AdaptiveParams, Balance, FlowletParams, SprayParams};
+use incast_sim::host::Recovery;
 use incast_sim::network::{FailureParams, PauseParams, RandomLinks, RouteParams};
 use incast_sim::outcome::{DropReason, LinkChange, Obstacle, Outcome, PauseRecord, Stop};
 use incast_sim::switch::PfcMode;
@@ -54,6 +55,30 @@ fn changes(outcome: &Outcome) -> Vec<(u64, LinkChange)> {
 
 fn dropped(outcome: &Outcome, reason: DropReason) -> u64 {
     outcome.drops.iter().filter(|drop| drop.reason == reason).count() as u64
+}
+
+#[test]
+fn a_flow_alone_around_links_that_are_down_from_the_start_has_its_ideal_time() {
+    let mut builder = FabricBuilder::new();
+    let [near, far] = ["a", "b"].map(|name| builder.host(name));
+    let [one, other, detour] = ["s", "t", "u"].map(|name| builder.switch(name, 1));
+    for (host, switch) in [(near, one), (far, other)] {
+        builder.link(host, switch, Rate::gbps(100), Time::us(1));
+    }
+    builder.link(one, other, Rate::gbps(100), Time::us(1));
+    for end in [one, other] {
+        builder.link(end, detour, Rate::gbps(25), Time::us(10));
+    }
+    let bench = Bench::new(builder.finish().unwrap()).flow(0, 1, 1_000_000, Time::ZERO);
+    let flows = [(Time::ZERO, 4), (Time::us(1), 3)].map(|(at, hops)| {
+        let bench = failing(bench.clone(), vec![link("s", "t", at, None)], Some(Time::ZERO));
+        let flow = bench.with(|params| params.rdma.recovery = Recovery::SelectiveRepeat).run().flows.remove(0);
+        assert_eq!(flow.hops, hops);
+        flow
+    });
+    // A window of the short path would not fill the detour.
+    assert_eq!(flows[0].fct(), Some(flows[0].ideal_exact));
+    assert!(flows[1].fct().unwrap() > flows[1].ideal_exact, "routes at the start");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use bitmap::Bitmap;
 use crate::host::{PacketParams, RdmaParams};
 
 /// Packets kept beyond the expected one; 16 bits in NACKs.
-const REACH: u64 = u16::MAX as u64;
+pub(crate) const REACH: u64 = u16::MAX as u64;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
@@ -48,6 +48,17 @@ impl Rules {
 pub(crate) struct Flight {
     pub(crate) una: u64,
     pub(crate) high: u64,
+}
+
+/// Effect of an ACK or NACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// Byte to send.
+    pub(crate) next: u64,
+    /// Expiry in ps.
+    pub(crate) timeout: u64,
+    /// True for a NACK beyond the reordering window.
+    pub(crate) lost: bool,
 }
 
 /// Packets are numbered from 0.
@@ -94,15 +105,14 @@ impl Repeat {
         (next, self.since.saturating_add(timeout))
     }
 
-    /// Handles an ACK or, with `came`, a NACK; `advanced`: the first unacknowledged byte moved. Returns the next byte to send
-    /// and the new expiry of `timeout` in ps.
+    /// Handles an ACK or, with `came`, a NACK; `advanced`: the first unacknowledged byte moved. `timeout`: expiry in ps.
     pub(crate) fn heard(
         &mut self,
         rules: &Rules,
         now: u64,
         flight: Flight,
         (came, advanced, timeout): (Option<u64>, bool, u64),
-    ) -> (u64, u64) {
+    ) -> Heard {
         let (payload, una) = (rules.payload, flight.una / rules.payload);
         self.come.forget_before(una);
         if self.until.is_some_and(|until| flight.una >= until) {
@@ -119,16 +129,17 @@ impl Repeat {
             }
         }
         let next = self.lost(una).map_or(flight.high, |packet| packet * payload);
+        let lost = came.is_some() && una < self.lost_before;
         if advanced {
             self.since = now;
         }
         // The timeout restarts only when the requested packet is sent.
         if timeout == u64::MAX && !advanced {
-            return (next, timeout);
+            return Heard { next, timeout, lost };
         }
         let in_flight = flight.high - flight.una;
         let timeout = self.since.saturating_add(rules.timeout(in_flight, self.has_gap(una)));
-        (next, if in_flight == 0 { u64::MAX } else { timeout })
+        Heard { next, timeout: if in_flight == 0 { u64::MAX } else { timeout }, lost }
     }
 
     /// Handles the timeout: all in flight is lost (in IRN's paper the first packet, so a lost tail takes a timeout per packet).

@@ -222,13 +222,13 @@ impl Host {
             self.complete::<RUN>(plan, out, place);
         } else if RUN != NS3 {
             let pair = &mut self.pairs[place];
-            let next = if let Some(rules) = self.params.rules.as_ref().filter(|_| has_extras(RUN)) {
+            let (next, lost) = if let Some(rules) = self.params.rules.as_ref().filter(|_| has_extras(RUN)) {
                 let came = came(nack, packet.seq, packet.gap(), self.params.packets.payload.0);
                 let (pair, repeat) = self.pairs.with_repeat(place);
                 let flight = pair.stream.flight();
-                (pair.stream.next, pair.timeout) =
-                    repeat.heard(rules, self.now, flight, (came, advanced, pair.timeout));
-                pair.stream.high
+                let heard = repeat.heard(rules, self.now, flight, (came, advanced, pair.timeout));
+                (pair.stream.next, pair.timeout) = (heard.next, heard.timeout);
+                (pair.stream.high, heard.lost)
             } else {
                 if nack {
                     pair.stream.next = pair.stream.una;
@@ -236,9 +236,9 @@ impl Host {
                 if pair.stream.next == pair.stream.una {
                     pair.timeout = u64::MAX;
                 }
-                pair.stream.next
+                (pair.stream.next, nack)
             };
-            self.react::<RUN>(plan, out, place, (packet, None), next);
+            self.react::<RUN>(plan, out, place, (packet, None), (next, lost));
             self.place(place);
         }
         self.kick::<RUN>(plan, out, nic);
@@ -254,19 +254,20 @@ impl Host {
             pair.timeout = u64::MAX;
         }
         let next = pair.stream.next;
-        self.react::<NS3>(plan, out, place, (packet, draw), next);
+        self.react::<NS3>(plan, out, place, (packet, draw), (next, packet.kind == Kind::Nack));
         if self.pairs[place].control.cc.has_set_rate() {
             self.hasten_reference(out, place);
         }
     }
 
+    /// Next byte to be sent; if true, the packet reports a loss.
     fn react<const RUN: u8>(
         &mut self,
         plan: Plan<'_>,
         out: &mut Out,
         place: PairId,
         (packet, draw): (&Packet, Option<u16>),
-        next: u64,
+        (next, lost): (u64, bool),
     ) {
         let pair = &mut self.pairs[place];
         let int = out.carried.records(packet.records);
@@ -275,7 +276,7 @@ impl Host {
             seq: packet.seq,
             next,
             marked: packet.flags & flag::ECHO != 0,
-            nack: packet.kind == Kind::Nack,
+            lost,
             rtt: Time(packet.word.since(self.now)),
             int,
             pint: int.first().map_or(0, |record| record.pint()),

@@ -30,6 +30,14 @@ fn a_flow_completes_when_its_last_byte_arrives() {
 }
 
 #[test]
+fn alone_a_flow_has_the_time_of_its_own_rate() {
+    let udp = Transport::Udp(UdpParams { rate: Some(Rate::gbps(2)) });
+    let outcome = run(&Bench::new(racks(2)).transport(udp).flow(2, 7, 14_600, Time::ns(1)));
+    assert_eq!(outcome.flows[0].fct(), Some(outcome.flows[0].ideal_exact));
+    assert!(outcome.flows[0].ideal_exact > Time(9 * 6_000_000));
+}
+
+#[test]
 fn a_flow_that_loses_bytes_has_no_completion_time() {
     let bench = Bench::new(racks(1)).transport(named("udp", "line-rate"));
     let bench = bench.with(|params| params.switch.queues = QueueParams::DropTail { limit: Bytes(15_000) });
