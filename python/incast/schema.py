@@ -2111,7 +2111,7 @@ class SwiftParams(Tree):
         max_mdf: Maximum cut of the window. Default 0.5 (HTSIM; PRIOPLUS: 0.4).
         min_cwnd: Minimum window in packets; below 1, a packet is sent every 1/window round trips. Default 0.01 (our
             choice); 10 bytes in HTSIM.
-        max_cwnd: Maximum window in packets. Default 10000 (our choice: no limit).
+        max_cwnd: Maximum window in packets. Default 10000 (our choice: ten times HTSIM's).
         initial_cwnd: First window in packets. Default none (our choice: the bandwidth-delay product, as other
             controls start at line rate).
         reset_after: Timeouts in a row that reset the window to `min_cwnd`. Default 5 (HTSIM).
@@ -2156,7 +2156,7 @@ class SwiftParams(Tree):
     """
 
     max_cwnd: float | None = None
-    """Maximum window in packets. Default 10000 (our choice: no limit)."""
+    """Maximum window in packets. Default 10000 (our choice: ten times HTSIM's)."""
 
     initial_cwnd: float | None = None
     """First window in packets. Default none (our choice: the bandwidth-delay product, as other controls start at line
@@ -4326,8 +4326,8 @@ class RdmaParams(Tree):
             with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low; its use with a reordering window is our
             choice).
         rto_low_packets: Packets in flight that are few for `rto_low`. Default 3 (IRN, section 4.1: N).
-        bdp_bound: If true, the bytes in flight are at most the fabric's largest bandwidth-delay product, with
-            selective-repeat. Default true (IRN, section 3.2: BDP-FC).
+        bdp_bound: If true, the bytes in flight are at most `window`, with selective-repeat, and at most 65535
+            packets, which a receiver keeps. Default true (IRN, section 3.2: BDP-FC).
         reorder_window: Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when
             one sent more than this many later arrives. Default none: 0 (IRN: any overtaking is a loss). If load
             balancing reorders packets (spray, adaptive), the default is the packets of the fabric's largest
@@ -4341,7 +4341,8 @@ class RdmaParams(Tree):
             paths with fewest links, with propagation both ways and one payload per link one way (NS3 `GLOBAL_T` 1).
             Needed if given routes or paths take longer.
         window: Window at line rate. Default none: the fabric's largest bandwidth-delay product, as `base_rtt` (NS3
-            `GLOBAL_T` 1).
+            `GLOBAL_T` 1). If load balancing spreads packets (spray, adaptive), a switch's links to one tier count
+            together (our choice).
 
     """
 
@@ -4379,8 +4380,8 @@ class RdmaParams(Tree):
     """Packets in flight that are few for `rto_low`. Default 3 (IRN, section 4.1: N)."""
 
     bdp_bound: bool | None = None
-    """If true, the bytes in flight are at most the fabric's largest bandwidth-delay product, with selective-repeat.
-    Default true (IRN, section 3.2: BDP-FC).
+    """If true, the bytes in flight are at most `window`, with selective-repeat, and at most 65535 packets, which a
+    receiver keeps. Default true (IRN, section 3.2: BDP-FC).
     """
 
     reorder_window: int | None = None
@@ -4408,7 +4409,8 @@ class RdmaParams(Tree):
 
     window: Bytes | None = None
     """Window at line rate. Default none: the fabric's largest bandwidth-delay product, as `base_rtt` (NS3 `GLOBAL_T`
-    1).
+    1). If load balancing spreads packets (spray, adaptive), a switch's links to one tier count together (our
+    choice).
     """
 
 
