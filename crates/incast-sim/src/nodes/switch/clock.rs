@@ -40,7 +40,9 @@ impl Later {
     }
 
     pub(super) fn forget_before(&mut self, end: u64) {
-        self.0.retain(|Reverse(key)| key >> LINK_BITS >= end);
+        while self.next() < end {
+            self.0.pop();
+        }
     }
 }
 
