@@ -43,8 +43,7 @@ impl Network {
                 return Err(FieldError::new("network.ttl", message).allowed(format!("{} or more", switches + 1)));
             }
             let rdma = self.hosts.transports.of_flows.is_rdma(flow);
-            // Other transports serve queue pairs one after the other.
-            let whole = shared.get(&(self.message_of(flow), out[0])).copied().filter(|_| rdma);
+            let whole = shared.get(&(self.message_of(flow), out[0])).copied();
             let size = whole.unwrap_or(spec.size.0);
             let answered = self.hosts.transports.of_flows.acknowledges(flow);
             let back_of_data: &[PortId] = if answered { &back } else { &[] };
