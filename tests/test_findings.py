@@ -337,8 +337,10 @@ def test_retransmissions_without_loss_are_spurious() -> None:
         {"scheme": "B", "packets": 1000, "retransmitted": 10},
         {"scheme": "C", "packets": 1000, "retransmitted": 9},
         {"scheme": "D", "packets": 1000, "retransmitted": 60},
+        {"scheme": "in a deadlock", "packets": 1000, "retransmitted": 60, "timeouts": 60},
     ]
-    source = Made({**BOTH, "C": manifest(), "D": manifest(counts={"drops": 1})}, flows=rows)
+    others = {"D": manifest(counts={"drops": 1}), "in a deadlock": manifest(deadlocks=[{"ended_ps": None}])}
+    source = Made({**BOTH, "C": manifest(), **others}, flows=rows)
     assert texts(spurious, source) == [
         "A: hosts resent 60 packets, 6 % of those sent, although no packet was lost: timeouts expired before the ACKs "
         "arrived. A timeout above the longest delay avoids this.",

@@ -27,7 +27,10 @@ def retransmissions(source: Source) -> Iterator[Finding]:
 
 def spurious(source: Source) -> Iterator[Finding]:
     """Schemes that resent at least 1 % of their packets although none was lost, by cause."""
-    without_loss = [each for each in _resent(source) if not each.lost]
+    # Packets in a deadlock wait for ever.
+    without_loss = [
+        each for each in _resent(source) if not (each.lost or source.manifests[each.scheme].get("deadlocks"))
+    ]
     for cause, why in _SPURIOUS.items():
         found = {each.scheme: each for each in without_loss if each.cause == cause}
         if found:
