@@ -294,13 +294,16 @@ impl Default for RdmaParams {
     }
 }
 
-/// Half of what receivers keep beyond the expected packet.
+/// Packets that receivers keep beyond the expected one; 16 bits in NACKs.
+pub(crate) const REACH: u64 = u16::MAX as u64;
+
+/// Half of the packets that receivers keep.
 pub const MAX_REORDER: u32 = 32_767;
 
 impl RdmaParams {
     /// Bytes that a receiver keeps with selective repeat.
     pub const fn most_kept(&self, payload: Bytes) -> u64 {
-        super::selective::REACH.saturating_mul(payload.0)
+        REACH.saturating_mul(payload.0)
     }
 
     /// Reordering window in packets (docs/design/network.md, "Loss recovery"); `bdp`: the fabric's largest.

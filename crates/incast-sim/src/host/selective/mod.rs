@@ -7,10 +7,7 @@ mod bitmap;
 
 use bitmap::Bitmap;
 
-use crate::host::{PacketParams, RdmaParams};
-
-/// Packets kept beyond the expected one; 16 bits in NACKs.
-pub(crate) const REACH: u64 = u16::MAX as u64;
+use crate::host::{PacketParams, REACH, RdmaParams};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
