@@ -236,13 +236,6 @@ macro_rules! counts_and_drops {
 for_each_guard!(counts_and_drops);
 
 impl Counts {
-    /// Of a packet other than a PFC frame. Without a branch: whether data or an ACK arrives next is hard to predict.
-    #[inline(always)]
-    pub(crate) const fn count_hop(&mut self, data: bool) {
-        self.data_hops += data as u64;
-        self.ack_hops += !data as u64;
-    }
-
     /// Packets of every kind.
     pub const fn packet_hops(&self) -> u64 {
         self.data_hops + self.ack_hops + self.pfc_hops

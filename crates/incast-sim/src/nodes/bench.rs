@@ -288,7 +288,7 @@ impl Bench {
     }
 
     pub(super) fn counts(&self) -> Counts {
-        self.out().counts
+        self.out().counts()
     }
 
     /// Has only the fields that the host knows.

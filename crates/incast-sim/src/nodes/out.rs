@@ -150,6 +150,8 @@ pub(super) struct Out {
     pub(super) calendar: Calendar,
     pub(super) notes: Vec<Noted>,
     pub(super) counts: Counts,
+    /// Packets that arrived, except for PFC frames: others, data.
+    hops: [u64; 2],
     /// Without bytes in flight.
     pub(super) ledger: Ledger,
     pub(super) progress: RunProgress,
@@ -180,6 +182,7 @@ impl Out {
             calendar: Calendar::new(members, layout.window.max(1), layout.lists),
             notes: Vec::new(),
             counts: Counts::default(),
+            hops: [0; 2],
             ledger: Ledger::default(),
             progress: RunProgress::default(),
             shared: Shared::new(if layout.neighbours { network.fabric.hosts().len() } else { 0 }),
@@ -322,11 +325,22 @@ impl Out {
         if matches!(kind, Kind::Pfc | Kind::Lost) || !self.wires[line].loses() {
             return;
         }
-        self.counts.count_hop(kind.is_data());
+        self.count_hop(kind);
         let (reason, ingress) = (DropReason::Silent, Some(plan.network.ports[wire].peer));
         let event = event.target_code();
         self.drop(plan.network, &packet, Dropped { reason, ingress, egress: None, now, event });
         self.wires[line].lose_front(&mut self.carried);
+    }
+
+    /// Without a branch: whether data or an ACK arrives next is hard to predict.
+    #[inline(always)]
+    pub(super) fn count_hop(&mut self, kind: Kind) {
+        self.hops[usize::from(kind.is_data())] += 1;
+    }
+
+    pub(super) const fn counts(&self) -> Counts {
+        let [ack_hops, data_hops] = self.hops;
+        Counts { data_hops, ack_hops, ..self.counts }
     }
 
     /// Counts an event other than an arrival.

@@ -321,7 +321,7 @@ impl Partitions {
 
     pub(super) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        self.all.iter().for_each(|partition| counts += partition.out.counts);
+        self.all.iter().for_each(|partition| counts += partition.out.counts());
         counts
     }
 

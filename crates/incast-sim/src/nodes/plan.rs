@@ -300,23 +300,23 @@ pub(super) struct Plan<'a> {
 impl<'a> Plan<'a> {
     #[inline(always)]
     pub(super) fn route(&self, node: NodeId, packet: &Packet) -> Route<'a> {
-        let back = !packet.kind.is_forward();
         if packet.flags & flag::PATH != 0 {
-            return self.given(node, packet, back);
+            return self.given(node, packet);
         }
         let routing = &self.network.routing;
         match routing.hops(node, packet.dst) {
             [only] => Route::Port(*only),
             [] => Route::None,
-            hops if routing.is_ecmp() => Route::Port(routing.ecmp(hops, node, packet.flow, back)),
+            hops if routing.is_ecmp() => Route::Port(routing.ecmp(hops, node, packet.flow, !packet.kind.is_forward())),
             hops => Route::Several(hops),
         }
     }
 
     /// Path of the flow, or the packet's own.
     #[inline(never)]
-    fn given(&self, node: NodeId, packet: &Packet, back: bool) -> Route<'a> {
+    fn given(&self, node: NodeId, packet: &Packet) -> Route<'a> {
         let Some(number) = packet.own_path() else {
+            let back = !packet.kind.is_forward();
             return Route::Port(self.network.path_port(packet.flow, back, usize::from(packet.hops)));
         };
         match self.network.chosen_port(node, packet.dst, number) {

@@ -289,7 +289,7 @@ impl Host {
                 return self.receive_pfc::<RUN>(plan, out, nic, &packet);
             }
             Kind::Lost => return out.ledger.delivered[usize::from(packet.prio & 7)] -= u64::from(packet.size),
-            _ => out.counts.count_hop(packet.kind.is_data()),
+            _ => out.count_hop(packet.kind),
         }
         match packet.kind {
             Kind::Data => self.receive_data::<RUN>(plan, out, nic, &packet),

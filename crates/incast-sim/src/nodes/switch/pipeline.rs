@@ -26,7 +26,7 @@ impl<G: Hooks> Switch<G> {
             out.counts.pfc_hops += 1;
             return self.receive_pfc::<RUN>(plan, out, packet.in_port, &packet);
         }
-        out.counts.count_hop(packet.kind.is_data());
+        out.count_hop(packet.kind);
         if has_extras(RUN) && self.settings.guarded {
             return G::receive::<RUN>(self, plan, out, &packet);
         }
