@@ -23,7 +23,6 @@ indices!(RingPlace);
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Entry {
-    /// Arrival; [`u64::MAX`] in a free place.
     time: u64,
     packet: Packet,
     /// If the packet has INT records.
@@ -147,7 +146,7 @@ impl Wire {
     fn grow(&mut self) {
         let places = (2 * self.entries.len()).max(PLACES);
         let mut entries: Vec<Entry> = (0..self.len).map(|ahead| self.entries[self.place(ahead)]).collect();
-        entries.resize(places, Entry { time: u64::MAX, packet: Packet::EMPTY, block: BlockId::NONE });
+        entries.resize(places, Entry { time: 0, packet: Packet::EMPTY, block: BlockId::NONE });
         if self.fails {
             let mut origins: Vec<LocalPort> = (0..self.len).map(|ahead| self.origins[self.place(ahead)]).collect();
             origins.resize(places, LocalPort(0));
@@ -166,8 +165,7 @@ impl Wire {
     /// Arrival of the first packet; [`u64::MAX`] if the link is empty.
     #[inline(always)]
     pub(super) fn first(&self) -> u64 {
-        // Whether a link is empty is hard to predict, whether it had packets is not.
-        if self.entries.is_empty() { u64::MAX } else { self.entries[self.place(0)].time }
+        if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time }
     }
 
     #[inline(always)]
@@ -180,7 +178,6 @@ impl Wire {
         // For the next packet of the window; of a large fabric, it has left the caches since it was sent.
         prefetch(&self.entries[self.place(0)]);
         let Entry { packet, block, .. } = self.entries[place];
-        self.entries[place].time = u64::MAX;
         if carries(RUN) && packet.records != 0 {
             if has_transports(RUN) && packet.has_ranges() {
                 carried.ranges = self.ranges.pop_front().expect("pushed with its packet");
