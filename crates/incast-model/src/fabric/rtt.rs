@@ -191,8 +191,9 @@ impl Fabric {
         })
     }
 
-    /// At most the rate of a flow that spreads its packets over equal paths, at this stage: of all links by which the lower of two
-    /// switches is joined to the tier of the other; in one tier, of the switch with more. Of other links, their own rate.
+    /// Upper bound of the rate of a flow that spreads its packets over equal paths, at the stage of this link (our choice). Between
+    /// switches: the sum over the lower switch's links to the tier of the other; in one tier, the larger sum of the two. Links of
+    /// hosts have their own rate.
     pub fn spread_rate(&self, port: PortId) -> Rate {
         let ends = [self.port(port).node, self.neighbour(port)];
         let [from, to] = ends.map(|node| self.node(node));

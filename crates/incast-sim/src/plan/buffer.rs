@@ -208,7 +208,7 @@ mod tests {
         let gap = params.packets.gap.0;
         let computed = 25_000 + 3 * (1000 + gap) + 2 * (params.packets.pfc.0 + gap);
         assert_eq!(headrooms(&params), [1000, computed, 9000]);
-        // What hosts delay by up to 1 us arrives after XOFF, too.
+        // 1 us of jitter at 100 Gb/s: 12,500 B more arrive after XOFF.
         let host = HostParams { jitter: Time::us(1), ..HostParams::default() };
         assert_eq!(headrooms(&Params { host, ..params.clone() }), [1000, computed + 12_500, 9000]);
         let plan = BufferPlan::new(&fabric, &params, 1000, low).unwrap();

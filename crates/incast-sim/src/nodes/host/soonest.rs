@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 /// Items by time.
 #[derive(Debug)]
 pub(super) struct Soonest<T> {
-    /// Of the first item; [`u64::MAX`] without any. Read after each event of a host: without a branch on emptiness.
+    /// Time of the first item in ps; [`u64::MAX`] without any. A host reads it after each event.
     time: u64,
     items: BinaryHeap<Reverse<(u64, T)>>,
 }
