@@ -184,7 +184,9 @@ impl Host {
         let queue = &mut state.stored.queues[usize::from(prio)];
         queue.peak = queue.peak.max(size);
         state.last_control = class;
-        self.leave::<RUN>(plan, out, packet);
+        if has_transports(RUN) && self.transports.is_some() {
+            self.leave::<RUN>(plan, out, packet);
+        }
         self.nics[nic].transmit::<RUN>(plan, out, self.now, packet);
         self.plan_service::<RUN>(nic);
         true

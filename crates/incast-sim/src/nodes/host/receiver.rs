@@ -171,9 +171,7 @@ impl Host {
             hops: 0,
             ..*packet
         };
-        out.inject(answer.prio, size);
-        self.enqueue::<RUN>(out, nic, &answer);
-        self.kick::<RUN>(plan, out, nic);
+        self.send_control::<RUN>(plan, out, nic, answer);
     }
 
     /// At most one CNP per flow and `cnp_interval`.
@@ -195,9 +193,16 @@ impl Host {
             flags: packet.flags & flag::PATH,
             ..Packet::EMPTY
         };
-        out.inject(notification.prio, size);
-        self.enqueue::<RUN>(out, nic, &notification);
-        self.kick::<RUN>(plan, out, nic);
+        self.send_control::<RUN>(plan, out, nic, notification);
+    }
+
+    #[inline(always)]
+    fn send_control<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort, packet: Packet) {
+        out.inject(packet.prio, packet.size.into());
+        if !self.send_at_once::<RUN>(plan, out, nic, &packet) {
+            self.enqueue::<RUN>(out, nic, &packet);
+            self.kick::<RUN>(plan, out, nic);
+        }
     }
 }
 
