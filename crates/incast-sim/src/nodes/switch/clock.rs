@@ -104,8 +104,38 @@ pub(super) fn sort(keys: &mut [u64]) {
             order(b, d);
             order(b, c);
         }
+        [_, _, _, _, _] | [_, _, _, _, _, _] | [_, _, _, _, _, _, _] | [_, _, _, _, _, _, _, _] => sort_eight(keys),
         _ => sort_many(keys),
     }
+}
+
+/// Of up to eight keys, by Batcher's odd-even merge sort.
+#[inline(never)]
+fn sort_eight(keys: &mut [u64]) {
+    let mut all = [u64::MAX; 8];
+    all[..keys.len()].copy_from_slice(keys);
+    let [a, b, c, d, e, f, g, h] = &mut all;
+    order(a, b);
+    order(c, d);
+    order(e, f);
+    order(g, h);
+    order(a, c);
+    order(b, d);
+    order(e, g);
+    order(f, h);
+    order(b, c);
+    order(f, g);
+    order(a, e);
+    order(b, f);
+    order(c, g);
+    order(d, h);
+    order(c, e);
+    order(d, f);
+    order(b, c);
+    order(d, e);
+    order(f, g);
+    let count = keys.len();
+    keys.copy_from_slice(&all[..count]);
 }
 
 #[inline(always)]
