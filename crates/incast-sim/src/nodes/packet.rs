@@ -192,7 +192,7 @@ impl Slab {
     }
 
     /// Stores a packet, with other flags, as the end of a list.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert<const RUN: u8>(&mut self, packet: &Packet, flags: u8, carried: &mut Carried) -> PacketId {
         let place = if self.free == PacketId::NONE {
             self.slots.push(Slot { packet: *packet, next: PacketId::NONE, note: NONE })

@@ -361,7 +361,7 @@ impl<'a> Plan<'a> {
         if has_extras(RUN) || matches!(packet.kind, Kind::Pfc | Kind::Isolation) {
             return self.cut_through(number, packet, begin, sent);
         }
-        if port.speeds_up && self.speeds_up(number, packet) {
+        if port.speeds_up && packet.size > port.cut && self.speeds_up(number, packet) {
             return sent;
         }
         // Without a branch: which packets are shorter than a header is hard to predict.
@@ -370,9 +370,6 @@ impl<'a> Plan<'a> {
 
     #[inline(never)]
     fn speeds_up(&self, port: PortId, packet: &Packet) -> bool {
-        if packet.size <= self.layout.ports[port].cut {
-            return false;
-        }
         if packet.flags & flag::PATH != 0 {
             return self.network.speeds_up(port, packet.into());
         }

@@ -21,10 +21,16 @@ impl RankedQueue {
     }
 
     /// First packet of the flow with the lowest rank: flows stay in order, and early packets with a higher rank do not starve.
+    #[inline]
     pub(crate) fn pop(&mut self) -> Option<PacketId> {
-        if let [_] = self.0[..] {
-            return self.0.pop().map(|only| only.id);
+        match self.0[..] {
+            [_] => self.0.pop().map(|only| only.id),
+            _ => self.pop_of_several(),
         }
+    }
+
+    #[inline(never)]
+    fn pop_of_several(&mut self) -> Option<PacketId> {
         let best = self.0.iter().min_by_key(|entry| entry.rank)?.flow;
         let first = self.0.iter().position(|entry| entry.flow == best)?;
         Some(self.0.remove(first).id)

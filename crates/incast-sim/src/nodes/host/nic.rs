@@ -116,7 +116,7 @@ impl Nic {
 }
 
 impl Host {
-    #[inline]
+    #[inline(always)]
     pub(in crate::nodes) fn kick<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         if RUN == NS3 {
             return self.kick_reference(plan, out, nic);
@@ -129,6 +129,7 @@ impl Host {
         }
     }
 
+    #[inline(never)]
     fn serve<const RUN: u8>(&mut self, plan: Plan<'_>, out: &mut Out, nic: LocalPort) {
         let queued = self.nics[nic].eligible_control(&self.params.rdma);
         if has_transports(RUN)

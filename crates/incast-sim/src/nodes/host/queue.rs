@@ -111,6 +111,7 @@ impl Host {
     }
 
     /// The packet is already out of its queue.
+    #[inline(always)]
     fn take_ranked<const RUN: u8>(&mut self, out: &mut Out, nic: LocalPort, place: PacketId) -> Packet {
         let (packet, _) = self.slab.remove::<RUN>(place, &mut out.carried);
         let nic = &mut self.nics[nic];

@@ -278,6 +278,7 @@ impl<const RUN: u8> Work<'_, RUN> {
     }
 
     /// Past any hypervisor.
+    #[inline(always)]
     pub(super) fn send_out(&mut self, nic: LocalPort, packet: &Packet, ranges: Vec<Range>) {
         self.out.ledger.injected[usize::from(packet.prio & 7)] += u64::from(packet.size);
         if packet.records != 0 {

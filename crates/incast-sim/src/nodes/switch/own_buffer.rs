@@ -45,6 +45,7 @@ impl<G: Hooks> Switch<G> {
         }
     }
 
+    #[inline(always)]
     fn enqueue_ranked<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort, packet: &Packet, flags: u8, rank: u64) {
         let place = self.slab.insert::<RUN>(packet, flags, &mut out.carried);
         self.ranked[port].push(rank, packet.flow, place);
@@ -58,6 +59,7 @@ impl<G: Hooks> Switch<G> {
     }
 
     /// The packet is already out of its queue.
+    #[inline(always)]
     fn take_ranked<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort, place: PacketId) -> Packet {
         let (packet, _) = self.slab.remove::<RUN>(place, &mut out.carried);
         let state = &mut self.ports[port];
@@ -70,7 +72,7 @@ impl<G: Hooks> Switch<G> {
         packet
     }
 
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn dequeue_ranked<const RUN: u8>(&mut self, out: &mut Out, port: LocalPort) -> Packet {
         let place = self.ranked[port].pop().expect("a queue that waits has packets");
         self.take_ranked::<RUN>(out, port, place)
