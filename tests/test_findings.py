@@ -523,6 +523,15 @@ def test_completion_of_few_flows_and_of_flows_that_wait() -> None:
     assert texts(completion, Made(schemes, flows=delivered)) == [
         "B delivers the 2 flows first: in 2 us, against 2.5 us under A (+25 %)."
     ]
+    # The last start would decide the time of both flows.
+    spread: list[Row] = [
+        {"scheme": name, "flow": flow, "start_ps": flow * 100 * US, "finish_ps": (flow * 100 + took) * US}
+        for name, took in (("A", 3), ("B", 2))
+        for flow in (0, 1)
+    ]
+    assert texts(completion, Made(BOTH, flows=spread)) == [
+        "B completes the 2 flows fastest: in 2 us on average, against 3 us under A (+50 %)."
+    ]
     many = [{"flow": flow, "dependency": flow or None, "finish_ps": 4 * US} for flow in range(30)]
     assert texts(completion, Made(flows=many)) == ["The 30 flows complete in 4 us."]
     assert texts(completion, Made(flows=[{**row, "dependency": None} for row in many])) == []

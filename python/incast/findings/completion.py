@@ -1,4 +1,4 @@
-"""Findings about the time until the last flow of a group completes."""
+"""Findings about the time in which the flows of a group complete."""
 
 from __future__ import annotations
 
@@ -19,47 +19,62 @@ def completion(source: Source) -> Iterator[Finding]:
     """Time from the first start to the last completion of a label, under the fastest schemes and the others.
 
     For labels with flows that wait for each other, and for 1 to 19 flows in a comparison of schemes; for those of one
-    flow unless there are more than three. All flows of the label must complete under every scheme; backlogged flows,
-    which end at a fixed time, are not included. Labels with iterations have the finding `iterations` instead. Schemes
-    with equal flows count as one. UDP has no last ACK: if only some of the schemes have UDP, all are compared by their
-    last delivery.
+    flow unless there are more than three. Flows that start at different times without waiting for each other have the
+    mean of their own times instead: the last start would decide the time of all. All flows of the label must complete
+    under every scheme; backlogged flows, which end at a fixed time, are not included. Labels with iterations have the
+    finding `iterations` instead. Schemes with equal flows count as one. UDP has no last ACK: if only some of the
+    schemes have UDP, all are compared by their last delivery.
     """
     udp = {scheme: "udp" in source.manifests[scheme].get("controls", ()) for scheme in source.schemes}
     ends, verb, does, do = ("finish_ps", "complete", "completes", "complete")
     if len({*udp.values()}) > 1:
         ends, verb, does, do = ("delivered_ps", "deliver", "is delivered", "are delivered")
-    rows = source.rows(
-        f"""
-        select label, scheme, count(*), (max({ends}) - min(start_ps))::bigint,
-            count(*) filter (status <> 'completed'), min(min(flow)) over (partition by label)
-        from flows where not backlogged group by label, scheme order by 6, label
-        """
-    )
-    by_label: dict[str, dict[str, int]] = {}
-    counts: dict[str, int] = {}
-    for label, scheme, flows, took, left, _ in rows:
-        if not left and took is not None:
-            by_label.setdefault(label, {})[scheme] = took
-            counts[label] = flows
     several, waiting, collectives = len(source.labels) > 1, in_order(source), with_iterations(source)
+    by_label = _times(source, ends, waiting)
     alike = distinct(source)
-    least = 1 if sum(flows == 1 for flows in counts.values()) <= SINGLE else 2
-    for label, times in by_label.items():
-        compared = least <= counts[label] < FEW and len(source.schemes) > 1
+    least = 1 if sum(flows == 1 for flows, _, _ in by_label.values()) <= SINGLE else 2
+    for label, (flows, spread, times) in by_label.items():
+        compared = least <= flows < FEW and len(source.schemes) > 1
         if len(times) < len(source.schemes) or label in collectives or not (label in waiting or compared):
             continue
         found = ranking({scheme: times[scheme] for scheme in alike})
-        flows, ended = ("flow", does) if counts[label] == 1 else (count(counts[label], "flow"), do)
-        what = flows + (f" of label {label}" if several else "")
-        took = time(found.lowest)
+        what, ended = ("flow", does) if flows == 1 else (count(flows, "flow"), do)
+        what += f" of label {label}" if several else ""
+        mean, best, average = ("mean ", "fastest", " on average") if spread else ("", "first", "")
+        took = time(found.lowest) + average
         if found.others:
             first = f"{verb}s" if len(found.lead) == 1 else verb
-            text = f"{joined(found.lead)} {first} the {what} first: in {took}, against {found.against(time)}."
+            text = f"{joined(found.lead)} {first} the {what} {best}: in {took}, against {found.against(time)}."
         elif len({times[scheme] for scheme in found.lead}) == 1:
             text = f"The {what} {ended} in {took}."
         else:
-            text = f"Schemes differ by less than {LEAD * 100:g} % in the time in which the {what} {ended} ({took})."
+            within = f"less than {LEAD * 100:g} %"
+            text = f"Schemes differ by {within} in the {mean}time in which the {what} {ended} ({time(found.lowest)})."
         yield Finding("completion", COMPARISON + 1, text, tuple(times))
+
+
+def _times(source: Source, ends: str, waiting: set[str]) -> dict[str, tuple[int, bool, dict[str, float]]]:
+    """Flows of each label, whether their starts are spread, and times by scheme: of all flows together, or their mean.
+
+    Only of schemes under which all flows of the label complete.
+    """
+    rows = source.rows(
+        f"""
+        select label, scheme, count(*), max({ends}) - min(start_ps), avg({ends} - start_ps),
+            max(start_ps) - min(start_ps), count(*) filter (status <> 'completed')
+        from flows where not backlogged group by label, scheme order by min(min(flow)) over (partition by label), label
+        """
+    )
+    by_label: dict[str, list[tuple[str, int, float, float, float]]] = {}
+    for label, scheme, flows, last, mean, starts, left in rows:
+        if not left and last is not None:
+            by_label.setdefault(label, []).append((scheme, flows, last, mean, starts))
+    found = {}
+    for label, of_schemes in by_label.items():
+        spread = label not in waiting and any(starts > LEAD * last for _, _, last, _, starts in of_schemes)
+        times = {scheme: mean if spread else last for scheme, _, last, mean, _ in of_schemes}
+        found[label] = (of_schemes[-1][1], spread, times)
+    return found
 
 
 def iterations(source: Source) -> Iterator[Finding]:
