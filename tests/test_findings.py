@@ -120,8 +120,13 @@ def test_chains_of_pauses_go_on_in_another_priority() -> None:
         {"port": 10, "node_name": "s0", "peer_name": "s1", "start_ps": 2 * US, "end_ps": 8 * US, "culprit_port": 20,
          "culprit_priority": 4},
     ]  # fmt: skip
-    found = [(tree.root_port, tree.priority, tree.ports, tree.paused_ps) for tree in trees(Made(pauses=rows))]
-    assert found == [(30, 4, 2, 14 * US), (31, 3, 1, 8 * US)]
+    found = [(tree.root_port, tree.ports, tree.paused_ps) for tree in trees(Made(pauses=rows))]
+    assert found == [(30, 2, 14 * US), (31, 1, 8 * US)]
+
+
+def test_a_root_has_the_pauses_of_all_priorities() -> None:
+    rows = [{**CHAIN[0], "priority": priority, "culprit_priority": priority} for priority in (3, 4)]
+    assert [(tree.ports, tree.paused_ps) for tree in trees(Made(pauses=rows))] == [(1, 16 * US)]
 
 
 def test_a_pause_that_ended_before_is_no_cause() -> None:

@@ -355,7 +355,7 @@ impl fmt::Display for Show {
                 None if label.waiting > 0 => {
                     write!(f, ", {} with dependencies", label.waiting)?;
                     if label.may_be_cancelled > 0 {
-                        write!(f, " ({} cancelled at the entry's end)", label.may_be_cancelled)?;
+                        write!(f, " ({} cancelled if not started by the entry's end)", label.may_be_cancelled)?;
                     }
                 }
                 None if label.first == label.last => write!(f, ", all start at {:#}", label.first)?,

@@ -17,15 +17,13 @@ STEPS = 64
 
 @dataclass(frozen=True)
 class Tree:
-    """Pauses of a scheme with one root."""
+    """Pauses of a scheme with one root, of all priorities."""
 
     scheme: str
     root_port: int
     """Port where the congestion or the storm is."""
     root: str
     """Node of that port, and the node that it leads to."""
-    priority: int
-    """Priority of the queue there."""
     ports: int
     """Ports that were paused because of it."""
     paused_ps: int
@@ -129,12 +127,12 @@ _TREES = f"""
         where c.cause is not null and steps < $steps),
     tops as (select pause, arg_max(top, steps) as top from rooted group by pause),
     totals as (
-        select e.scheme, c.culprit_port, any_value(culprit) as root, c.culprit_priority as priority, e.port,
-            any_value(e.link) as link, sum(e.end_ps - e.start_ps) as paused_ps, min(e.start_ps) as first_ps
+        select e.scheme, c.culprit_port, any_value(culprit) as root, e.port, any_value(e.link) as link,
+            sum(e.end_ps - e.start_ps) as paused_ps, min(e.start_ps) as first_ps
         from tops join caused c on c.pause = tops.top join each e on e.pause = tops.pause
-        group by e.scheme, c.culprit_port, c.culprit_priority, e.port, e.priority)
-    select scheme, culprit_port, any_value(root), priority, count(distinct port),
+        group by e.scheme, c.culprit_port, e.port, e.priority)
+    select scheme, culprit_port, any_value(root), count(distinct port),
         sum(paused_ps)::bigint, max(paused_ps)::bigint, arg_max(link, paused_ps), min(first_ps)
-    from totals group by scheme, culprit_port, priority
+    from totals group by scheme, culprit_port
     order by sum(paused_ps) desc, culprit_port
 """
