@@ -13,6 +13,7 @@ Row = Mapping[str, Any]
 FLOW: Row = {
     "scheme": "A",
     "flow": 0,
+    "message": 0,
     "label": "all",
     "src_name": "h0",
     "dst_name": "h1",
@@ -21,6 +22,7 @@ FLOW: Row = {
     "start_ps": 0,
     "finish_ps": 1_000_000,
     "delivered_ps": 1_000_000,
+    "ideal_hpcc_ps": 1_000_000,
     "slowdown_hpcc": 1.0,
     "acked_bytes": 1000,
     "packets": 1,
@@ -29,6 +31,7 @@ FLOW: Row = {
     "timeouts": 0,
     "status": "completed",
     "backlogged": False,
+    "goodput_bps": None,
 }
 PORT: Row = {
     "scheme": "A",
@@ -62,6 +65,7 @@ PAUSE: Row = {
 LINK: Row = {"scheme": "A", "link": 0, "a_name": "l0", "b_name": "s0", "change": "down", "time_ps": 0}
 DROP: Row = {"scheme": "A", "reason": "buffer", "node_name": "s0", "ingress_port": None, "egress_port": 0, "flow": 0}
 WAIT: Row = {"scheme": "A", "victim_ps": 0, "host_victim_ps": 0, "blocked_ps": 0, "host_blocked_ps": 0}
+MESSAGE: Row = {"scheme": "A", "message": 0, "label": "all"}
 ITERATION: Row = {
     "scheme": "A",
     "label": "job",
@@ -86,6 +90,7 @@ THROUGHPUT: Row = {
 }
 USUAL: dict[str, Row] = {
     "flows": FLOW,
+    "messages": MESSAGE,
     "ports": PORT,
     "pauses": PAUSE,
     "links": LINK,
@@ -99,7 +104,7 @@ USUAL: dict[str, Row] = {
     "throughput": THROUGHPUT,
 }
 TYPES = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
-TYPE_OF_MISSING = {"dependency": "bigint", "end_ps": "bigint", "ingress_port": "bigint"}
+TYPE_OF_MISSING = {"dependency": "bigint", "goodput_bps": "bigint", "end_ps": "bigint", "ingress_port": "bigint"}
 
 
 def manifest(reason: str = "finished", *, end_ps: int = 10_000_000, **more: Any) -> dict[str, Any]:

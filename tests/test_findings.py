@@ -9,6 +9,7 @@ import pytest
 
 import incast
 from incast.findings import findings_of
+from incast.findings.backlogged import backlogged
 from incast.findings.chains import paused_by, trees
 from incast.findings.comparing import comparison, equal
 from incast.findings.completion import completion, iterations
@@ -308,12 +309,16 @@ def test_unfinished_flows_have_reason_and_signs() -> None:
     left = {"status": "incomplete", "finish_ps": None, "dst_name": "h9"}
     rows: list[Row] = [{}, {}, {}, {}, {**left, "acked_bytes": 0, "timeouts": 2}, {**left}, {"status": "not-started"}]
     rows += [{**left, "backlogged": True}, {"status": "cancelled", "finish_ps": None}]
+    rows = [{**row, "flow": flow} for flow, row in enumerate(rows)]
     source = Made({"A": manifest("horizon", end_ps=5_000 * US)}, flows=rows)
     assert texts(unfinished, source) == [
         "3 flows of 7 did not complete by the horizon, 5 ms: 1 had no byte acknowledged; 1 had timeouts; 1 did not "
         "start; 66.7 % of them go to h9."
     ]
     assert texts(unfinished, Made(flows=[{}])) == []
+    # The same flow under two schemes is no common sender of several.
+    both = [{**row, "scheme": name} for row in (rows[0], rows[4]) for name in "AB"]
+    assert [" of them " in text for text in texts(unfinished, Made(BOTH, flows=both))] == [False]
 
 
 def test_unfinished_flows_of_schemes_that_stopped_for_other_reasons() -> None:
@@ -417,6 +422,12 @@ def test_a_busy_tier_limits_flows() -> None:
     sent = [{**row, "tx_packets": 40} for row in rows]
     assert texts(overload, Made(dropping, ports=sent, flows=[{}])) == [
         "The 2 links from hosts to tier 1 were 96 % utilised on average, but 37.5 % of hosts' packets were dropped."
+    ]
+    both = [{**row, "scheme": scheme} for row in sent for scheme in "AB"]
+    rest: list[Row] = [{"scheme": "A"}, {"scheme": "B"}]
+    assert texts(overload, Made({**dropping, "B": manifest()}, ports=both, flows=rest)) == [
+        "B: the 2 links from hosts to tier 1 were 96 % utilised on average: they limit flows.",
+        "A: the 2 links from hosts to tier 1 were 96 % utilised on average, but 37.5 % of hosts' packets were dropped.",
     ]
     idle = [{**row, "scheme": "B", "tx_bytes": capacity // 10} for row in rows]
     assert texts(overload, Made(BOTH, ports=[*rows, *idle], flows=[{}, {"scheme": "B"}])) == [
@@ -544,6 +555,22 @@ def test_completion_of_few_flows_and_of_flows_that_wait() -> None:
     assert texts(completion, Made(BOTH, flows=[{**row, "backlogged": True} for row in rows])) == []
 
 
+def test_messages_of_several_queue_pairs_are_compared_as_a_whole() -> None:
+    # Under A one of the two queue pairs of a message is early, but the message is late.
+    rows: list[Row] = [
+        {"scheme": name, "flow": 2 * message + pair, "message": message, "finish_ps": end * US, "slowdown_hpcc": end}
+        for name, ends in (("A", (1.0, 4.0)), ("B", (3.0, 3.0)))
+        for message in range(20)
+        for pair, end in enumerate(ends)
+    ]
+    messages: list[Row] = [{"scheme": name, "message": message} for name in "AB" for message in range(20)]
+    assert texts(comparison, Made(BOTH, flows=rows, messages=messages)) == [
+        "B has the lowest mean slowdown of all messages: 3, against 4 under A (+33 %)."
+    ]
+    one = Made(BOTH, flows=[row for row in rows if row["message"] == 0], messages=messages)
+    assert texts(completion, one) == ["B completes the message first: in 3 us, against 4 us under A (+33 %)."]
+
+
 def test_a_flow_with_a_label_of_its_own_is_compared() -> None:
     labels = ("web", "rpc", "db", "log")
     ends = {"A": 3, "B": 2, "C": 4}
@@ -569,6 +596,24 @@ def test_a_flow_with_a_label_of_its_own_is_compared() -> None:
     assert texts(completion, Made(udp, flows=[{**row, "delivered_ps": US} for row in rows[:2]])) == [
         "The flow is delivered in 1 us."
     ]
+
+
+def test_backlogged_flows_have_their_goodput_and_fairness() -> None:
+    goodputs = {"A": (30, 10), "B": (20, 20)}
+    rows: list[Row] = [
+        {"scheme": name, "flow": flow, "backlogged": True, "goodput_bps": each * 10**9}
+        for name, mine in goodputs.items()
+        for flow, each in enumerate(mine)
+    ]
+    assert texts(backlogged, Made(BOTH, flows=rows)) == [
+        "The 2 backlogged flows had a mean goodput of 20 Gb/s, the slowest 10 Gb/s (A) and 20 Gb/s (B); Jain's index "
+        "of fairness is 0.8 (A) and 1 (B)."
+    ]
+    other: Row = {"flow": 2, "label": "other"}
+    assert texts(backlogged, Made(flows=[rows[0], other])) == [
+        "The backlogged flow of label all had a goodput of 30 Gb/s."
+    ]
+    assert texts(backlogged, Made(flows=[other])) == []
 
 
 def test_iterations_are_compared_by_their_mean() -> None:

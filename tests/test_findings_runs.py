@@ -156,6 +156,21 @@ def test_pauses_apart_from_a_storm_have_their_own_root(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::incast.IncastWarning")
+def test_goodput_of_backlogged_flows_ends_with_their_entry(tmp_path: Path) -> None:
+    # At the end of the entry hundreds of kB wait in the hosts, which are acknowledged later.
+    list_ = '[{ src = 0, dst = 2, size = "backlogged" }, { src = 1, dst = 2, size = "backlogged", start = "1ms" }]'
+    entry = f'[[workload]]\nend = "2ms"\nlist = {list_}\n'
+    results = run(tmp_path, f'[fabric.star]\nhosts = 3\n{entry}[scheme.TCP]\ntransport = "tcp"\n')
+    first, second = results.flows.dicts()
+    assert first["finish_ps"] > 2 * 10**9
+    bits = (first["goodput_bps"] * 2 + second["goodput_bps"]) / 1000
+    # A full packet of 1,500 B has 1,460 B of payload, and 64 B of it were missing at most.
+    assert 0.95 < bits / (2e-3 * 100e9) < 1460 / 1500
+    (found,) = [each.text for each in results.findings() if each.kind == "backlogged"]
+    assert found.startswith("The 2 backlogged flows had a mean goodput of ")
+
+
+@pytest.mark.filterwarnings("ignore::incast.IncastWarning")
 def test_a_storm_that_outlasts_the_run_ends_with_it(tmp_path: Path) -> None:
     first = run(tmp_path, f'{STORM.replace("80us", "80ms")}\n[simulation]\nhorizon = "60us"\n').findings()[0]
     assert first.text.startswith("h0 sent PFC pauses of priority 3 from 20 us to the end of the run (configured storm)")

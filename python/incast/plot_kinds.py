@@ -55,6 +55,8 @@ BARS = {
 """Error bars in the title of an axis."""
 PUBLISHED = "published"
 """Name of published values in a legend."""
+OVER_AXIS: dict[str, Any] = {"clip_on": False, "zorder": 3}
+"""Of lines that lie on the axis where nothing arrives: not below it."""
 LATE = 100
 """Times as long as an axis that it may begin after 0 (our choice): ticks have four digits."""
 
@@ -191,7 +193,7 @@ def _rates(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) ->
             number = flows.index(who) % len(look.LIGHT)
             dashes = DASHES[look.LINES_OF_FLOWS[number]]
             axes.plot([row["time_ps"] for row in line], [row["acked_bps"] for row in line], color=look.LIGHT[number],
-                      linestyle=dashes, label=who, linewidth=0.9)  # fmt: skip
+                      linestyle=dashes, label=who, linewidth=0.9, **OVER_AXIS)  # fmt: skip
         axes.set_title(scheme, loc="left", fontsize="medium")
         axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
         axes.set_ylabel(MEASURED)
@@ -242,7 +244,7 @@ def _vms(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]])
         for scheme, mine in by(of_vm, "scheme"):
             style = {name: value for name, value in styles[scheme].items() if name != "marker"}
             axes.plot([row["time_ps"] for row in mine], [row["wire_bps"] for row in mine], label=scheme, linewidth=1,
-                      **style)  # fmt: skip
+                      **OVER_AXIS, **style)  # fmt: skip
         if of_vm[0]["guarantee_bps"]:
             axes.axhline(of_vm[0]["guarantee_bps"], color=COLOUR, linestyle="--", linewidth=0.8, label="guarantee")
         axes.set_title(who, loc="left", fontsize="medium")

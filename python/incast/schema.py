@@ -1663,8 +1663,8 @@ class ListedFlow(Tree):
     Args:
         src: Sending host, from 0.
         dst: Receiving host, from 0; not the sender.
-        size: Payload, at least 1 B; or `backlogged`: always data to send until the entry's `end` or the end of the
-            run.
+        size: Payload, at least 1 B; or `backlogged` (TCP and UDP): always data to send until the entry's `end` or
+            the end of the run.
         start: Start, after the entry's start. Default 0.
         priority: Traffic class, 1 to 7. Default: the entry's.
         path: Path of its packets: names of all nodes from sender to receiver; ACKs take the same path back.
@@ -1684,7 +1684,9 @@ class ListedFlow(Tree):
     """Receiving host, from 0; not the sender."""
 
     size: MessageSize
-    """Payload, at least 1 B; or `backlogged`: always data to send until the entry's `end` or the end of the run."""
+    """Payload, at least 1 B; or `backlogged` (TCP and UDP): always data to send until the entry's `end` or the end of
+    the run.
+    """
 
     start: Time | None = None
     """Start, after the entry's start. Default 0."""

@@ -59,7 +59,7 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
         )
     if paused[1]:
         still = "1 pause" if paused[1] == 1 else f"{paused[1]:,} pauses"
-        left_out.append(f"{still} did not end before the run; drawn to the end of the run.")
+        left_out.append(f"{still} lasted to the end of the run.")
     chart = Chart(
         name="pauses",
         title="PFC pauses over time",

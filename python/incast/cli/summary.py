@@ -20,6 +20,7 @@ from incast.results import Results
 BINS = 10
 """Bins of the table in the terminal."""
 ROWS = "rows hold about equally many flows, each size in one row"
+SPLIT = "flows are queue pairs (`qps`); the table `messages` has the times of their messages"
 WIDTH = 100
 """Characters of a line of a finding."""
 
@@ -30,6 +31,8 @@ def show(results: Results) -> None:
         codes.say(results.slowdown_text(bins=BINS))
         of_few = few.note(row["flows"] for row in results.slowdown(bins=BINS).dicts())
         print(f"slowdown = completion time / {_ideal(results)}; {ROWS}")
+        if results.manifest["tables"].get("messages", {}).get("rows"):
+            print(SPLIT)
         print(f"{of_few}\n" if of_few else "")
     if "iterations" in results.tables:
         from incast import alone, iterations

@@ -9,6 +9,7 @@ from incast.findings.completion import in_order
 from incast.findings.finding import COMPARISON, PAUSES, Finding
 from incast.findings.percentile import SLOWDOWN, figure, statistics
 from incast.findings.ranking import classes, distinct, ranking
+from incast.findings.transfers import noun, transfers
 from incast.findings.words import joined, number, size
 
 SHORT, LONG = 100_000, 1_000_000
@@ -36,7 +37,7 @@ def comparison(source: Source) -> Iterator[Finding]:
     Compares p99 of more than 100 flows, and the mean of 20 to 100, of flows that completed under every scheme; with
     more than three labels, all flows together. Short flows have up to 100 kB, long flows at least 1 MB; both are
     compared if a label has 20 of each. One more finding has all flows for which no scheme is 5 % above the best.
-    Schemes with equal flows count as one.
+    Schemes with equal flows count as one. Of messages that several queue pairs carry (`qps`), each counts once.
     """
     alike = distinct(source)
     if len(alike) < 2:
@@ -64,12 +65,13 @@ def _compared(source: Source, schemes: list[str]) -> Iterator[tuple[str, str, di
     alone = [label for label in labels if label not in waiting] if len(labels) <= LABELS else [None]
     for label in alone:
         of = f" of label {label}" if label is not None and len(labels) > 1 else ""
+        flows = f"{noun(source, label)}s"
         parts = [
-            _slowdowns(source, schemes, f"short flows (up to {size(SHORT)}){of}", label, 0, SHORT),
-            _slowdowns(source, schemes, f"long flows (at least {size(LONG)}){of}", label, LONG, 2**62),
+            _slowdowns(source, schemes, f"short {flows} (up to {size(SHORT)}){of}", label, 0, SHORT),
+            _slowdowns(source, schemes, f"long {flows} (at least {size(LONG)}){of}", label, LONG, 2**62),
         ]
         if not all(parts):
-            parts = [_slowdowns(source, schemes, f"flows{of}" if of else "all flows", label, 0, 2**62)]
+            parts = [_slowdowns(source, schemes, f"{flows}{of}" if of else f"all {flows}", label, 0, 2**62)]
         yield from (part for part in parts if part)
 
 
@@ -80,7 +82,7 @@ def _slowdowns(
     rows = source.rows(
         f"""
         with part as (
-            select scheme, flow, slowdown_hpcc from flows
+            select scheme, flow, slowdown_hpcc from {transfers(source)}
             where list_contains($schemes, scheme) and not backlogged and ($label is null or label = $label)
                 and size_bytes between $least and $most),
         common as (

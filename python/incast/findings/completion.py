@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from incast.charts.source import Source
 from incast.findings.finding import COMPARISON, Finding
 from incast.findings.ranking import LEAD, distinct, ranking
+from incast.findings.transfers import noun, transfers
 from incast.findings.words import count, joined, time
 
 FEW = 20
@@ -23,7 +24,8 @@ def completion(source: Source) -> Iterator[Finding]:
     mean of their own times instead: the last start would decide the time of all. All flows of the label must complete
     under every scheme; backlogged flows, which end at a fixed time, are not included. Labels with iterations have the
     finding `iterations` instead. Schemes with equal flows count as one. UDP has no last ACK: if only some of the
-    schemes have UDP, all are compared by their last delivery.
+    schemes have UDP, all are compared by their last delivery. Of messages that several queue pairs carry (`qps`), each
+    counts once.
     """
     udp = {scheme: "udp" in source.manifests[scheme].get("controls", ()) for scheme in source.schemes}
     ends, verb, does, do = ("finish_ps", "complete", "completes", "complete")
@@ -38,7 +40,8 @@ def completion(source: Source) -> Iterator[Finding]:
         if len(times) < len(source.schemes) or label in collectives or not (label in waiting or compared):
             continue
         found = ranking({scheme: times[scheme] for scheme in alike})
-        what, ended = ("flow", does) if flows == 1 else (count(flows, "flow"), do)
+        one = noun(source, label)
+        what, ended = (one, does) if flows == 1 else (count(flows, one), do)
         what += f" of label {label}" if several else ""
         mean, best, average = ("mean ", "fastest", " on average") if spread else ("", "first", "")
         took = time(found.lowest) + average
@@ -62,7 +65,8 @@ def _times(source: Source, ends: str, waiting: set[str]) -> dict[str, tuple[int,
         f"""
         select label, scheme, count(*), max({ends}) - min(start_ps), avg({ends} - start_ps),
             max(start_ps) - min(start_ps), count(*) filter (status <> 'completed')
-        from flows where not backlogged group by label, scheme order by min(min(flow)) over (partition by label), label
+        from {transfers(source)} where not backlogged
+        group by label, scheme order by min(min(flow)) over (partition by label), label
         """
     )
     by_label: dict[str, list[tuple[str, int, float, float, float]]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from incast.charts.source import Source
 from incast.findings.alone import jobs
+from incast.findings.backlogged import backlogged
 from incast.findings.comparing import comparison, equal
 from incast.findings.completion import completion, iterations
 from incast.findings.deadlocks import deadlocks
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     jobs,
     completion,
     comparison,
+    backlogged,
     quiet,
 )
 """The rules, in the order of findings of one importance."""

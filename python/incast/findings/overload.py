@@ -34,28 +34,31 @@ def overload(source: Source) -> Iterator[Finding]:
     for between, by_scheme in sorted(sums.items()):
         count = len(ports[between])
         busy = {scheme: total / count for scheme, total in by_scheme.items() if total / count >= BUSY}
-        if busy and count >= LINKS:
-            ends = " to ".join(_tier(tier) for tier in between)
-            differ = len(set(spans.values())) > 1
-            lengths = {scheme: spans[scheme] for scheme in busy}
+        if not busy or count < LINKS:
+            continue
+        between_tiers = f"the {count:,} links from {' to '.join(map(_tier, between))}"
+        dropped = _dropped(source, list(busy))
+        for schemes in ([name for name in busy if name not in dropped], [name for name in busy if name in dropped]):
+            if not schemes:
+                continue
+            lengths = {scheme: spans[scheme] for scheme in schemes}
             noun = "a run" if len(set(lengths.values())) == 1 else "runs"
-            whole = f" over {noun} of {spread(lengths, time)}" if differ else ""
-            text = (
-                f"{prefix(list(busy), source.schemes)}the {count:,} links from {ends} were {spread(busy, share)} "
-                f"utilised on average{whole}"
-            )
-            dropped = _dropped(source, list(busy))
-            text += f", but {share(dropped)} of hosts' packets were dropped." if dropped else ": they limit flows."
-            yield Finding("overload", OVERLOAD, sentence(text), tuple(busy))
+            whole = f" over {noun} of {spread(lengths, time)}" if len(set(spans.values())) > 1 else ""
+            used = spread({scheme: busy[scheme] for scheme in schemes}, share)
+            lost = spread({scheme: dropped[scheme] for scheme in schemes if scheme in dropped}, share)
+            text = f"{prefix(schemes, source.schemes)}{between_tiers} were {used} utilised on average{whole}"
+            text += f", but {lost} of hosts' packets were dropped." if lost else ": they limit flows."
+            yield Finding("overload", OVERLOAD, sentence(text), tuple(schemes))
 
 
-def _dropped(source: Source, schemes: list[str]) -> float:
-    """Largest dropped share of the packets that hosts sent, if so large that other links limit flows; else 0."""
-    if not any(int(source.manifests[scheme]["counts"]["drops"]) for scheme in schemes):
-        return 0.0
+def _dropped(source: Source, schemes: list[str]) -> dict[str, float]:
+    """Dropped share of the packets that hosts sent, of schemes with one so large that other links limit flows."""
+    drops = {scheme: int(source.manifests[scheme]["counts"]["drops"]) for scheme in schemes}
+    if not any(drops.values()):
+        return {}
     sent = dict(source.rows("select scheme, sum(tx_packets) from ports where tier = 0 group by scheme"))
-    shares = [int(source.manifests[scheme]["counts"]["drops"]) / max(1, int(sent.get(scheme, 0))) for scheme in schemes]
-    return max(shares) if max(shares) > 1 - BUSY else 0.0
+    shares = {scheme: count / max(1, int(sent.get(scheme, 0))) for scheme, count in drops.items()}
+    return {scheme: part for scheme, part in shares.items() if part > 1 - BUSY}
 
 
 def _tier(tier: int) -> str:

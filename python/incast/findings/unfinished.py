@@ -86,8 +86,8 @@ def _common(source: Source) -> Iterator[str]:
         rows = source.rows(
             f"""
             with each as (
-                select {host} as host, count(*) filter (status not in ('completed', 'partial')) as left_,
-                    count(*) as all_
+                select {host} as host, count(distinct flow) filter (status not in ('completed', 'partial')) as left_,
+                    count(distinct flow) as all_
                 from flows where not backlogged and status <> 'cancelled' group by 1)
             select host, left_, left_ / (sum(left_) over ()), all_ / (sum(all_) over ()) from each
             order by left_ desc, host limit 1

@@ -96,6 +96,7 @@ impl Nodes {
         }
         self.partitions.hosts().for_each(|host| host.flows.record(&mut records));
         self.partitions.hosts().for_each(|host| host.record_received(&self.layout, &mut records));
+        self.partitions.hosts().for_each(|host| host.record_ended(&mut records));
         let (transports, mut late) = (&self.network.hosts.transports.of_flows, 0);
         let in_flight = if transports.receivers_count() { self.flows_in_flight() } else { HashSet::new() };
         for flow in self.network.flow_ids().filter(|&flow| !transports.acknowledges(flow)) {

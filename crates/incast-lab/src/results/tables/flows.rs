@@ -8,7 +8,7 @@ use incast_sim::measure::{RateSample, Waits};
 use incast_sim::outcome::{FlowRecord, FlowStatus};
 
 use super::super::columns::{
-    bps, bytes, count, flag, maybe_bytes, maybe_ps, maybe_ratio, maybe_u32, one_of, ps, u8, u16, u32,
+    bps, bytes, count, flag, maybe_bps, maybe_bytes, maybe_ps, maybe_ratio, maybe_u32, one_of, ps, u8, u16, u32,
 };
 use super::shared::{Between, dst, dst_name, flow, label, priority, scheme, src, src_name, time};
 use super::{Condition, Records, Row, Table};
@@ -58,6 +58,14 @@ impl<'a> Row<'a, FlowRow> {
 
     fn is_backlogged(self) -> bool {
         self.flow().until.is_some()
+    }
+
+    /// In bit/s.
+    fn goodput(self) -> Option<u64> {
+        let (end, result) = (self.flow().until?.min(self.run.outcome.end), self.result());
+        let span = end.0.checked_sub(result.start?.0).filter(|&span| span > 0)?;
+        let bits = 8_000_000_000_000 * u128::from(result.acked_by_end.unwrap_or(result.acked));
+        u64::try_from(bits / u128::from(span)).ok()
     }
 
     /// Backlogged flows end by the clock: no slowdown.
@@ -114,7 +122,7 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
         }),
         maybe_ps(
             "finish_ps",
-            "arrival of the last ACK at the sender, with UDP of the last byte at the receiver (backlogged: the end of its entry); missing if incomplete",
+            "arrival of the last ACK at the sender, with UDP of the last byte at the receiver (backlogged UDP: the end of its entry); missing if incomplete",
             |row| row.result().finish,
         ),
         maybe_ps("fct_ps", "flow completion time: `finish_ps` - `start_ps`", |row| row.result().fct()),
@@ -136,6 +144,11 @@ pub(super) static FLOWS: Table<FlowRow> = Table {
         bytes("acked_bytes", "payload acknowledged, selectively too; of UDP and pHost, payload that arrived", |row| {
             row.result().acked
         }),
+        maybe_bps(
+            "goodput_bps",
+            "of a backlogged flow: payload acknowledged (UDP: arrived) per second, from its start to the end of its entry or of the run; missing for others",
+            |row| row.goodput(),
+        ),
         count("packets", "data packets sent, with retransmissions", |row| row.result().packets),
         count("retransmitted", "data packets retransmitted", |row| row.result().retransmitted),
         count(

@@ -12,6 +12,7 @@ use crate::nodes::out::{Effect, Out};
 use crate::nodes::packet::{AtDst, Extent, Packet};
 use crate::nodes::plan::Plan;
 use crate::nodes::run::has_extras;
+use crate::outcome::FlowRecord;
 use crate::transport::{Agenda, Endpoints, Incoming, Job, Matching, Outgoing, Path, Stack, Timers, To, TransportHost};
 
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(super) struct Transports {
     nics: IdVec<SentId, LocalPort>,
     timers: Timers,
     agendas: IdVec<LocalPort, Agenda>,
+    /// Backlogged flows whose entry has ended, with the bytes acknowledged until then.
+    ended: Vec<(SentId, u64)>,
     /// NICs. Outdated ones do nothing.
     pub(super) due: Soonest<LocalPort>,
 }
@@ -37,6 +40,7 @@ impl Transports {
             nics: vec![LocalPort(0); sent.len()].into(),
             timers: Timers::new(sent.len()),
             agendas: (0..nics).map(|_| Agenda::default()).collect(),
+            ended: Vec::new(),
             due: Soonest::default(),
         };
         if let Some((arbiter, packet)) = plan.network.arbiter() {
@@ -129,6 +133,12 @@ impl Host {
             return;
         }
         while let Some(job) = self.transports().agendas[nic].pop(now) {
+            if let Job::Stop(own) = job
+                && !self.transports().endpoints.may_end_at_start(own)
+            {
+                let acked = self.flows.progress[own].acked;
+                self.transports().ended.push((own, acked));
+            }
             let mut work = Work::<RUN> { host: self, plan, out };
             if !work.do_endpoint_job(nic, job) {
                 work.do_hypervisor_job(job);
@@ -218,6 +228,11 @@ impl Host {
         let late = late.into_iter().map(|own| (all.host(host).flows.ids[own], bytes(own))).collect();
         all.host_mut(host).transports = Some(transports);
         late
+    }
+
+    pub(in crate::nodes) fn record_ended(&self, records: &mut IdVec<FlowId, FlowRecord>) {
+        let ended = self.transports.iter().flat_map(|transports| &transports.ended);
+        ended.for_each(|&(own, acked)| records[self.flows.ids[own]].acked_by_end = Some(acked));
     }
 
     pub(super) fn transport_nic(&self, own: SentId) -> LocalPort {
