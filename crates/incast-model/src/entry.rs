@@ -46,6 +46,17 @@ impl EntryError {
         FieldError::value(field, value, allowed).into()
     }
 
+    /// Alternatives of which none or too many are given.
+    pub(crate) fn choice(field: &str, given: &[&str], none: &str, allowed: String) -> Self {
+        let names: Vec<String> = given.iter().map(|name| format!("`{name}`")).collect();
+        let message = match names.len() {
+            0 => format!("{none} is given"),
+            2 => format!("{} are both given", names.join(" and ")),
+            _ => format!("{} are given together", names.join(", ")),
+        };
+        FieldError::new(field, message).allowed(allowed).into()
+    }
+
     pub(crate) fn unreadable(field: impl Into<String>, file: &Path, why: impl Display) -> Self {
         FieldError::new(field, format!("cannot read {}: {why}", file.display())).into()
     }

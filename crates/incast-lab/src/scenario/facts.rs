@@ -280,6 +280,8 @@ impl<'a> Facts<'a> {
         let reads = self.controls().any(|one| !one.control.ignores(Input::Marks))
             || self.transports().any(|one| one.ecn().is_some())
             || self.params().hypervisor.as_ref().is_some_and(|one| one.ecn().is_some());
+        let rdma = self.controls().next().is_some();
+        unless(rdma || reads, "no packet here is ECN-capable, so none is marked")?;
         unless(
             reads || self.params().rdma.cnp == CnpMode::Packet,
             "no control here reads ECN marks; they are only counted",

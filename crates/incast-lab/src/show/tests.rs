@@ -153,7 +153,7 @@ fn flows_that_an_end_may_cancel_are_counted() {
     let found = |label: &str| show.labels.iter().find(|found| found.label == label).unwrap();
     let counts = |label: &LabelShow| (label.flows, label.waiting, label.may_be_cancelled);
     assert_eq!((counts(found("request")), counts(found("response"))), ((3, 2, 2), (3, 3, 2)));
-    let said = "response: 3 flows, 0.000 MB, 3 with dependencies (2 cancelled at the entry's end)\n";
+    let said = "response: 3 flows, 0.000 MB, 3 with dependencies (2 cancelled if not started by the entry's end)\n";
     assert!(show.to_string().contains(said), "{show}");
     assert!(!shown(&format!("{SMALL}{rpc}")).to_string().contains("the entry's end"));
 }

@@ -167,7 +167,7 @@ fn fraction(found: &str) -> Option<String> {
             // Rounded: 33.3 / 100 is not 0.333.
             Some(format!("a fraction, such as {}", (number * 1e10).round() / 1e12))
         }
-        None => text.parse::<f64>().is_ok().then(|| format!("{text}, without quotes")),
+        None => text.parse().is_ok_and(f64::is_finite).then(|| format!("{text}, without quotes")),
     }
 }
 
@@ -190,7 +190,8 @@ fn plain_kind(expected: &str) -> &str {
         "u8" => "a whole number of 0 to 255",
         "u16" => "a whole number of 0 to 65535",
         "u32" => "a whole number of 0 to 4294967295",
-        "u64" | "usize" => "a whole number of 0 or more",
+        // TOML has no greater ones.
+        "u64" | "usize" => "a whole number of 0 to 9223372036854775807",
         "f32" | "f64" => "a number",
         "a sequence" => "a list",
         "a map" => "a table",

@@ -1,6 +1,7 @@
 //! Controls that get no feedback, and limits that keep controls from reacting to it.
 
 use incast_model::fabric::{Fabric, HostId};
+use incast_model::gates::never_start;
 use incast_model::units::{Rate, Time, ceil3, floor3};
 use incast_sim::congestion::{Control, Input, WindowMode};
 use incast_sim::{Carrier, ControlSetup, Setup};
@@ -32,6 +33,7 @@ fn no_marks(setup: &Setup) -> Option<Warning> {
 }
 
 /// A minimum rate that is at least the share of a link: the rate of one flow, or of each that reaches a host in a round trip.
+/// Flows that wait for others may start much later.
 fn rate_floor(fabric: &Fabric, setup: &Setup, index: usize, one: &ControlSetup) -> Option<Warning> {
     let slows_by_rate = matches!(one.control, Control::Dcqcn(_) | Control::Timely(_) | Control::TimelyPatched(_));
     if !slows_by_rate || one.window != WindowMode::Off {
@@ -41,8 +43,9 @@ fn rate_floor(fabric: &Fabric, setup: &Setup, index: usize, one: &ControlSetup) 
     let floor: Rate = value(&one.control)[name]["min_rate"].as_str()?.parse().ok()?;
     let (rtt, bdp) = setup.params.longest_rtt(fabric, setup.params.packets.payload);
     let is_long = |label: u16, size: u64| setup.carriers[usize::from(label)] == Carrier::Rdma(index) && size > bdp.0;
-    let flows = setup.flows.flows.iter().filter(|flow| is_long(flow.label, flow.size.0));
-    let mut arrivals: Vec<(HostId, Time)> = flows.map(|flow| (flow.dst, flow.start)).collect();
+    let waits = never_start(&setup.flows.gates, |_| true, vec![false; setup.flows.flows.len()]);
+    let flows = setup.flows.flows.iter().zip(waits).filter(|(flow, waits)| !waits && is_long(flow.label, flow.size.0));
+    let mut arrivals: Vec<(HostId, Time)> = flows.map(|(flow, _)| (flow.dst, flow.start)).collect();
     arrivals.sort_unstable();
     let shares = arrivals.chunk_by(|one, other| one.0 == other.0).filter_map(|all| {
         let rate = fabric.network_ports(all[0].0).into_iter().map(|port| fabric.rate(port).0).sum::<u64>();
@@ -123,6 +126,18 @@ mod tests {
         assert!(off("[scheme.A]\ntransport.tcp.control = \"dctcp\"").unwrap().contains("tcp reacts"));
         assert!(off("[scheme.A]\ncontrol = \"hpcc\"").unwrap().contains("has no effect"));
         assert_eq!(of("ecn.enabled", "", "[scheme.A]\ncontrol = \"dcqcn\""), None);
+    }
+
+    #[test]
+    fn flows_that_wait_for_each_other_do_not_share_a_link() {
+        let said = |pattern: &str| {
+            let all =
+                found(&format!("[fabric.star]\nhosts = 8\n[[workload]]\n{pattern}\n[scheme.A]\ncontrol = \"dcqcn\"\n"));
+            all.iter().any(|one| one.starts_with("control.dcqcn.min_rate"))
+        };
+        assert!(!said("ring_all_reduce = { size = \"8MB\", iterations = 10 }"));
+        assert!(!said("all_to_all = { size = \"1MB\", window = 1, iterations = 20 }"));
+        assert!(said("incast = { fan_in = 7, size = \"1MB\", receiver = 0, every = \"1ns\", duration = \"20ns\" }"));
     }
 
     #[test]

@@ -18,7 +18,8 @@ pub struct ListedFlow {
     pub src: u32,
     /// Receiving host, from 0; not the sender.
     pub dst: u32,
-    /// Payload, at least 1 B; or `backlogged`: always data to send until the entry's `end` or the end of the run.
+    /// Payload, at least 1 B; or `backlogged` (TCP and UDP): always data to send until the entry's `end` or the end of the
+    /// run.
     pub size: MessageSize,
     /// Start, after the entry's start. Default 0.
     #[serde(default)]

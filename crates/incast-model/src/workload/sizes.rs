@@ -293,7 +293,7 @@ impl JsonSchema for SizeSpec {
                 { "type": "string", "enum": names, "description": "a published distribution" },
                 generator.subschema_for::<Bytes>(),
                 generator.subschema_for::<CustomSizes>(),
-                { "type": "string", "enum": [BACKLOGGED], "description": "always data to send until the entry's end" },
+                { "type": "string", "enum": [BACKLOGGED], "description": "always data to send until the entry's end (TCP and UDP)" },
             ],
         })
     }

@@ -174,13 +174,9 @@ impl WorkloadSpec {
         if let [one] = given[..] {
             return Ok(one);
         }
-        let names = |names: Vec<&str>, end: &str| names.join(end);
-        let found = match given.len() {
-            0 => "no pattern".into(),
-            _ => names(given.iter().map(|(name, _)| *name).collect(), " and "),
-        };
-        let all = names(self.patterns().iter().map(|(name, _)| *name).collect(), ", ");
-        Err(EntryError::field(path, found, format!("exactly one of {all}")))
+        let given: Vec<&str> = given.iter().map(|(name, _)| *name).collect();
+        let all: Vec<&str> = self.patterns().iter().map(|(name, _)| *name).collect();
+        Err(EntryError::choice(path, &given, "no pattern", format!("exactly one of {}", all.join(", "))))
     }
 }
 
@@ -205,11 +201,14 @@ mod tests {
         let fabric = star(4, Rate::gbps(100));
         assert_eq!(
             refused(&fabric, &WorkloadSpec::default()),
-            "workload[0] = no pattern: must be exactly one of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, disaggregated, list, trace, ns3, htsim"
+            "workload[0]: no pattern is given (allowed: exactly one of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, disaggregated, list, trace, ns3, htsim)"
         );
         let mut spec = pattern("incast", r#"{"fan_in": 2, "size": 1}"#);
         spec.permutation = pattern("permutation", r#"{"size": 1}"#).permutation;
-        assert!(refused(&fabric, &spec).starts_with("workload[0] = incast and permutation: must be exactly one of"));
+        assert!(
+            refused(&fabric, &spec)
+                .starts_with("workload[0]: `incast` and `permutation` are both given (allowed: exactly one of")
+        );
     }
 
     #[test]

@@ -119,6 +119,11 @@ fn neighbours_are_told_together_with_their_place() {
         said(&["[ecn]\nkmin = \"1kB\"\nkmax = \"2kB\"\npmax = 1.0\n", HPCC]),
         ["ecn (s.toml:2): kmin, kmax, pmax have no effect: no control here reads ECN marks; they are only counted"]
     );
+    let udp = "[scheme.UDP]\ntransport = \"udp\"\n";
+    assert_eq!(
+        said(&["[ecn]\nkmin = \"1kB\"\nkmax = \"2kB\"\n", udp]),
+        ["ecn (s.toml:2): kmin, kmax have no effect: no packet here is ECN-capable, so none is marked"]
+    );
     let text = said(&["[rdma]\ncnp_interval = \"4us\"\n", DCQCN]);
     assert_eq!(
         text,

@@ -117,7 +117,10 @@ fn mistakes_of_the_keyboard_are_located() {
             "ecn.pmax: \"0.2\" where a number is expected (allowed: 0.2, without quotes)",
         ),
         (with("title = \"four to one\"", "title = 4"), "s.toml:2:9: title: `4` where text is expected"),
-        (with("title", "seed = \"x\"\ntitle"), "s.toml:2:8: seed: \"x\" where a whole number of 0 or more is expected"),
+        (
+            with("title", "seed = \"x\"\ntitle"),
+            "s.toml:2:8: seed: \"x\" where a whole number of 0 to 9223372036854775807 is expected",
+        ),
         (
             with("[fabric.star]\nhosts = 5", "[fabric.custom]\nhosts = 1e9\nlinks = []"),
             "s.toml:4:9: fabric.custom.hosts: `1000000000.0` where a number of hosts or a list of their names is expected",

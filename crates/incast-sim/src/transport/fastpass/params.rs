@@ -135,8 +135,12 @@ impl TransportParams for FastpassParams {
     }
 
     fn check(&self) -> Result<(), FieldError> {
-        let named = !self.arbiter.is_empty();
-        FieldError::unless(named, "arbiter", "\"\"", "the name of the host that the arbiter runs on")
+        if self.arbiter.is_empty() {
+            return Err(
+                FieldError::new("arbiter", "`arbiter` is missing").allowed("the name of the host that it runs on")
+            );
+        }
+        Ok(())
     }
 
     fn priorities(&self) -> u8 {
