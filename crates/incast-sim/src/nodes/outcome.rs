@@ -29,6 +29,8 @@ impl Nodes {
             "a counter has other bytes than its packets"
         );
         let (flows, late) = self.flow_records();
+        let mut acked_by_end: Vec<_> = self.partitions.hosts().flat_map(|host| host.acked_by_end()).collect();
+        acked_by_end.sort_unstable();
         let waits = self.close_waits();
         self.books.recorder.finish(now);
         let (pairs, hypervisors) = self.pair_records();
@@ -51,6 +53,7 @@ impl Nodes {
             counts,
             ledger,
             flows,
+            acked_by_end,
             ports,
             pauses: recorder.pauses,
             drops: recorder.drops,
@@ -96,7 +99,6 @@ impl Nodes {
         }
         self.partitions.hosts().for_each(|host| host.flows.record(&mut records));
         self.partitions.hosts().for_each(|host| host.record_received(&self.layout, &mut records));
-        self.partitions.hosts().for_each(|host| host.record_ended(&mut records));
         let (transports, mut late) = (&self.network.hosts.transports.of_flows, 0);
         let in_flight = if transports.receivers_count() { self.flows_in_flight() } else { HashSet::new() };
         for flow in self.network.flow_ids().filter(|&flow| !transports.acknowledges(flow)) {

@@ -16,8 +16,6 @@ pub struct FlowRecord {
     pub start: Option<Time>,
     /// Payload acknowledged, in bytes.
     pub acked: u64,
-    /// Payload acknowledged when the workload entry of a backlogged flow ended; `None` before that, and without ACKs.
-    pub acked_by_end: Option<u64>,
     /// Data packets sent, including retransmissions.
     pub packets: u64,
     /// Data packets retransmitted.

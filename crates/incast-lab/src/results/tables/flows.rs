@@ -62,9 +62,10 @@ impl<'a> Row<'a, FlowRow> {
 
     /// In bit/s.
     fn goodput(self) -> Option<u64> {
-        let (end, result) = (self.flow().until?.min(self.run.outcome.end), self.result());
-        let span = end.0.checked_sub(result.start?.0).filter(|&span| span > 0)?;
-        let bits = 8_000_000_000_000 * u128::from(result.acked_by_end.unwrap_or(result.acked));
+        let (end, result, ended) = (self.flow().until?, self.result(), &self.run.outcome.acked_by_end);
+        let span = end.min(self.run.outcome.end).0.checked_sub(result.start?.0).filter(|&span| span > 0)?;
+        let found = ended.binary_search_by_key(&self.number, |&(flow, _)| flow);
+        let bits = 8_000_000_000_000 * u128::from(found.map_or(result.acked, |at| ended[at].1));
         u64::try_from(bits / u128::from(span)).ok()
     }
 

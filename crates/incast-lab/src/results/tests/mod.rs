@@ -102,6 +102,7 @@ fn outcome(setup: &ValidSetup) -> Outcome {
         counts: Counts { events: 99, data_hops: 100, ack_hops: 50, drops: 1, lossless_drops: 1, ..Counts::default() },
         ledger,
         flows: setup.flows.flows.iter().enumerate().map(flow).collect(),
+        acked_by_end: Vec::new(),
         ports: vec![record, PortRecord { priority: 0, ..record }],
         pauses: vec![pause],
         drops: vec![

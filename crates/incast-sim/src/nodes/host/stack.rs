@@ -12,7 +12,6 @@ use crate::nodes::out::{Effect, Out};
 use crate::nodes::packet::{AtDst, Extent, Packet};
 use crate::nodes::plan::Plan;
 use crate::nodes::run::has_extras;
-use crate::outcome::FlowRecord;
 use crate::transport::{Agenda, Endpoints, Incoming, Job, Matching, Outgoing, Path, Stack, Timers, To, TransportHost};
 
 #[derive(Debug)]
@@ -230,9 +229,9 @@ impl Host {
         late
     }
 
-    pub(in crate::nodes) fn record_ended(&self, records: &mut IdVec<FlowId, FlowRecord>) {
+    pub(in crate::nodes) fn acked_by_end(&self) -> impl Iterator<Item = (u32, u64)> {
         let ended = self.transports.iter().flat_map(|transports| &transports.ended);
-        ended.for_each(|&(own, acked)| records[self.flows.ids[own]].acked_by_end = Some(acked));
+        ended.map(|&(own, acked)| (self.flows.ids[own].0, acked))
     }
 
     pub(super) fn transport_nic(&self, own: SentId) -> LocalPort {
