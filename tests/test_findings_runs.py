@@ -171,6 +171,23 @@ def test_goodput_of_backlogged_flows_ends_with_their_entry(tmp_path: Path) -> No
 
 
 @pytest.mark.filterwarnings("ignore::incast.IncastWarning")
+@pytest.mark.parametrize(("transport", "gbps"), [("tcp", (96, 97.4)), ('udp = { rate = "40Gbps" }', (38.8, 39))])
+def test_backlogged_flows_are_incomplete_at_the_horizon(
+    tmp_path: Path, transport: str, gbps: tuple[float, float]
+) -> None:
+    key = f"transport.{transport}" if "{" in transport else f'transport = "{transport}"'
+    flow = '[[workload]]\nlist = [{ src = 0, dst = 1, size = "backlogged" }]\n'
+    text = f'[fabric.star]\nhosts = 2\n{flow}[simulation]\nhorizon = "1ms"\n[scheme.A]\n{key}\n'
+    results = run(tmp_path, text)
+    (row,) = results.flows.dicts()
+    assert (row["status"], row["finish_ps"]) == ("incomplete", None)
+    assert gbps[0] < row["goodput_bps"] / 1e9 < gbps[1]
+    assert (
+        results.manifest["schemes"]["A"]["stop"]["text"] == "stopped at the horizon; 1 flow was backlogged until then"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::incast.IncastWarning")
 def test_a_storm_that_outlasts_the_run_ends_with_it(tmp_path: Path) -> None:
     first = run(tmp_path, f'{STORM.replace("80us", "80ms")}\n[simulation]\nhorizon = "60us"\n').findings()[0]
     assert first.text.startswith("h0 sent PFC pauses of priority 3 from 20 us to the end of the run (configured storm)")

@@ -41,6 +41,7 @@ impl Network {
             routing,
             jitter: Jitter::new(params.host.jitter.0, params.seed, &fabric),
             faults: None,
+            horizon: params.horizon,
             end: end(&flows, params.horizon),
             records: vec![FlowRecord::default(); flows.flows.len()].into(),
             measure: params.measure.clone(),

@@ -77,6 +77,8 @@ pub(crate) struct Network {
     /// `None` without failures and storms.
     pub(crate) faults: Option<Box<Faults>>,
 
+    /// `None`: the run ends by itself.
+    pub(crate) horizon: Option<Time>,
     /// Latest end of flows without a size, at most the horizon.
     pub(crate) end: Option<Time>,
     /// By flow: path and ideal times only.

@@ -1,5 +1,6 @@
 use incast_model::fabric::Fabric;
 use incast_model::flow::{Flow, FlowSet};
+use incast_model::units::Time;
 
 use super::{AnyEndpoint, Incoming, Job, Outgoing, Scope, Stack, Transport};
 use crate::host::Carrier;
@@ -219,6 +220,8 @@ pub(crate) trait TransportHost: Stack + Sized {
 
     fn flush(&mut self);
 
+    fn horizon(&self) -> Option<Time>;
+
     fn with<R>(&mut self, index: u8, work: impl FnOnce(&mut AnyEndpoint, &mut Self) -> R) -> R {
         let mut endpoint =
             self.endpoints().slots[usize::from(index)].endpoint.take().expect("an endpoint does not call itself");
@@ -228,7 +231,9 @@ pub(crate) trait TransportHost: Stack + Sized {
     }
 
     fn start_endpoint(&mut self, own: SentId) {
-        if let Some(until) = self.sent(own).until {
+        // A flow that has data to send at the horizon does not end there.
+        if let Some(until) = self.sent(own).until.filter(|&until| self.horizon().is_none_or(|horizon| until < horizon))
+        {
             self.plan(self.nic_of(own), until.0.max(self.now()), Job::Stop(own));
         }
         let index = self.endpoints().sent[own];

@@ -504,6 +504,10 @@ impl<const RUN: u8> TransportHost for Work<'_, RUN> {
         &mut self.host.transports().endpoints
     }
 
+    fn horizon(&self) -> Option<Time> {
+        self.plan.network.horizon
+    }
+
     #[inline]
     fn flush(&mut self) {
         if !self.out.effects.is_empty() {
