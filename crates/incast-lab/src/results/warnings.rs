@@ -2,6 +2,7 @@ use std::path::Path;
 
 use incast_model::echo::counted;
 use incast_model::units::{Time, ceil3};
+use incast_sim::balance::{Balance, FlowletParams};
 use incast_sim::host::{MAX_REORDER, RdmaParams, Recovery};
 use incast_sim::outcome::FlowRecord;
 use incast_sim::transport::Transport;
@@ -65,6 +66,12 @@ fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<War
         let wider = if usual > window { usual } else { (2 * window).clamp(1, MAX_REORDER) };
         let why = "packets were overtaken by more than the reordering window";
         ("rdma.reorder_window", format!("{why}, {window} packets; write `reorder_window = {wider}`"))
+    } else if let Balance::Flowlet(FlowletParams { gap, .. }) = balance
+        && sum(|flow| flow.nacks.into()) > 0
+    {
+        // Four times as long: our choice, as the difference of the paths is not known.
+        let longer = setting("flowlet.gap", Time(gap.0.saturating_mul(4)));
+        ("network.load_balancing", format!("paths of flowlets differ by more than their gap, {gap:#}; write {longer}"))
     } else if timeouts == 0 && !asks_again {
         out_of_order(setup, sum(|flow| flow.nacks.into()))
     } else {
@@ -184,6 +191,27 @@ control = "dcqcn"
         assert!(text.contains(" packets were retransmissions, but none was lost: packets were overtaken"), "{text}");
         assert!(text.contains("the reordering window, 0 packets; write `reorder_window = "), "{text}");
     }
+
+    #[test]
+    fn a_gap_of_flowlets_that_is_too_short_is_named() {
+        let found = |gap: &str| {
+            let flows = "list = [{ src = 0, dst = 2, size = \"300kB\" }, { src = 1, dst = 2, size = \"300kB\" }]";
+            let text = SPRAYED.replace("list = [{ src = 0, dst = 2, size = \"2kB\" }]", flows);
+            let text = text.replace("load_balancing = \"spray\"", &format!("load_balancing.flowlet.gap = \"{gap}\""));
+            let prepared = Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap().prepare().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let out = folder.path().join("run");
+            let report = run(&prepared, &out, RunOptions::default(), &mut |_| ControlFlow::Continue(())).unwrap();
+            report.manifest.warnings.iter().map(|one| one.summary(2)).collect::<Vec<_>>().join("\n")
+        };
+        let text = found("50ns");
+        assert!(
+            text.contains("paths of flowlets differ by more than their gap, 50 ns; write `flowlet.gap = \"200ns\"`"),
+            "{text}"
+        );
+        assert!(!found("100us").contains("flowlets"));
+    }
+
     #[test]
     fn one_resent_packet_is_reported_unless_the_transport_asks_again() {
         let resent = |scheme: &str, count: u64| {
