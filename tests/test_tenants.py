@@ -381,7 +381,7 @@ def test_terminal(folder: Path, command: Command) -> None:
     assert lines[0].split() == ["tenants", "VMs", "below", "least", "throughput", "of", "optimum", "Jain,", "VMs",
                                 "Jain,", "pairs", "messages"]  # fmt: skip
     assert lines[1].startswith("Reservation      2      0")
-    assert "every flow completed; 1 s simulated" in done.stdout
+    assert "stopped at the horizon; 3 flows were backlogged until then; 1 s simulated" in done.stdout
     # No flow has a size: there is no slowdown to show.
     assert "slowdown" not in done.stdout
     listed = json.loads(command("results", folder, "--table", "guarantees", "--format", "json").stdout)
