@@ -153,3 +153,22 @@ fn sort_many(keys: &mut [u64]) {
 pub(super) const fn low_bits(key: u64) -> u16 {
     key as u16 & ((1 << LINK_BITS) - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A network that sorts all lists of zeros and ones sorts every list (Knuth, The Art of Computer Programming 3, section
+    /// 5.3.4).
+    #[test]
+    fn lists_of_any_length_are_sorted() {
+        for count in 0..=9 {
+            for bits in 0..1u64 << count {
+                let mut keys: Vec<u64> = (0..count).map(|bit| bits >> bit & 1).collect();
+                sort(&mut keys);
+                assert!(keys.is_sorted(), "{bits:b} of {count}");
+                assert_eq!(keys.iter().sum::<u64>(), u64::from(bits.count_ones()));
+            }
+        }
+    }
+}
