@@ -779,3 +779,11 @@ def scales(spec: Any) -> list[Any]:
     if not isinstance(spec, dict):
         return []
     return [*([spec["scale"]] if "scale" in spec else []), *(s for each in spec.values() for s in scales(each))]
+
+
+def test_flows_that_carry_parts_of_messages_have_a_note() -> None:
+    whole, parts = (
+        charts.cdf(source, "slowdown") for source in (made.Made(flows=[{}]), made.Made(flows=[{}], messages=[{}]))
+    )
+    assert whole.left_out == ()
+    assert parts.left_out == ("Flows are queue pairs (`qps`); the table `messages` has the times of their messages.",)

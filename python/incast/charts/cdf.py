@@ -71,7 +71,7 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
         palette=tuple(source.palette),
         spec=spec(source.palette, of, [row[3] for row in rows], [name for name, _ in groups]),
         incomplete="".join(unfinished),
-        left_out=(*unfinished, *of_labels(groups), *(fewer if most > points else ())),
+        left_out=(*source.of_queue_pairs, *unfinished, *of_labels(groups), *(fewer if most > points else ())),
         why_empty=None if rows else source.why_no_slowdown(label),
     )
 

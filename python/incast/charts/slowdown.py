@@ -63,7 +63,7 @@ def by_size(source: Source, *, bins: int = BINS, label: str | None = None) -> Ch
     if not rows:
         why = note if alike else source.why_no_slowdown(label)
         return replace(of_rows(fields, rows, source.palette, label=label), why_empty=why)
-    left_out = [*source.of_unfinished(label), *together, *([note] if alike else [])]
+    left_out = [*source.of_queue_pairs, *source.of_unfinished(label), *together, *([note] if alike else [])]
     return of_rows(fields, rows, source.palette, label=label, left_out=left_out, named=named)
 
 

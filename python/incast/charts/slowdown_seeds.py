@@ -96,6 +96,7 @@ class Seeds:
             palette=tuple(palette),
             spec=over_seeds(spec(palette, ticks, named=named)),
             left_out=(
+                *self._source.of_queue_pairs,
                 *self._source.of_unfinished(label),
                 *of_labels([group for group in groups if group[0] in lows]),
                 *_of_one_size(alike),

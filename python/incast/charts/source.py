@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SCENARIO = "scenario.toml"
 """File of a results folder: the scenario with all defaults."""
+SPLIT = "queue pairs (`qps`); the table `messages` has the times of their messages"
+"""What flows are if several carry a message."""
 SEPARATE = 4
 """Labels with a panel of their own in a chart; of more labels, the largest have one, and all others share one."""
 
@@ -134,6 +136,11 @@ class Source:
             return (f"Unfinished flows are not counted: {counts}.",)
         count = found[0][1]
         return (f"{count:,} unfinished {'flow is' if count == 1 else 'flows are'} not counted.",)
+
+    @property
+    def of_queue_pairs(self) -> tuple[str, ...]:
+        """A note on flows that carry parts of messages (`qps`), if there are any."""
+        return (f"Flows are {SPLIT}.",) if self.count("messages") else ()
 
     @property
     def has_all_drops(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from incast import declared, few
 from incast._database import NameNotUtf8Error
 from incast._echo import shell
-from incast.charts.source import Source
+from incast.charts.source import SPLIT, Source
 from incast.cli import codes
 from incast.cli.live import simulated
 from incast.findings import findings
@@ -20,7 +20,6 @@ from incast.results import Results
 BINS = 10
 """Bins of the table in the terminal."""
 ROWS = "rows hold about equally many flows, each size in one row"
-SPLIT = "flows are queue pairs (`qps`); the table `messages` has the times of their messages"
 WIDTH = 100
 """Characters of a line of a finding."""
 
@@ -32,7 +31,7 @@ def show(results: Results) -> None:
         of_few = few.note(row["flows"] for row in results.slowdown(bins=BINS).dicts())
         print(f"slowdown = completion time / {_ideal(results)}; {ROWS}")
         if results.manifest["tables"].get("messages", {}).get("rows"):
-            print(SPLIT)
+            print(f"flows are {SPLIT}")
         print(f"{of_few}\n" if of_few else "")
     if "iterations" in results.tables:
         from incast import alone, iterations
