@@ -63,21 +63,21 @@ def _times(source: Source, ends: str, waiting: set[str]) -> dict[str, tuple[int,
     """
     rows = source.rows(
         f"""
-        select label, scheme, count(*), max({ends}) - min(start_ps), avg({ends} - start_ps),
+        select scheme, label, count(*), max({ends}) - min(start_ps), avg({ends} - start_ps),
             max(start_ps) - min(start_ps), count(*) filter (status <> 'completed')
-        from {transfers(source)} where not backlogged
-        group by label, scheme order by min(min(flow)) over (partition by label), label
+        from {transfers(source)} where not backlogged group by scheme, label
         """
     )
-    by_label: dict[str, list[tuple[str, int, float, float, float]]] = {}
-    for label, scheme, flows, last, mean, starts, left in rows:
+    by_label: dict[str, list[tuple[str, int, float, float, float]]] = {label: [] for label in source.labels}
+    for scheme, label, flows, last, mean, starts, left in source.by_scheme(rows):
         if not left and last is not None:
-            by_label.setdefault(label, []).append((scheme, flows, last, mean, starts))
+            by_label[label].append((scheme, flows, last, mean, starts))
     found = {}
     for label, of_schemes in by_label.items():
-        spread = label not in waiting and any(starts > LEAD * last for _, _, last, _, starts in of_schemes)
-        times = {scheme: mean if spread else last for scheme, _, last, mean, _ in of_schemes}
-        found[label] = (of_schemes[-1][1], spread, times)
+        if of_schemes:
+            spread = label not in waiting and any(starts > LEAD * last for _, _, last, _, starts in of_schemes)
+            times = {scheme: mean if spread else last for scheme, _, last, mean, _ in of_schemes}
+            found[label] = (of_schemes[-1][1], spread, times)
     return found
 
 
