@@ -329,11 +329,11 @@ impl SlowdownTable {
     /// One size needs no bins.
     fn write_bins(&self, indent: &str, f: &mut impl fmt::Write, width: Widths) -> fmt::Result {
         let sizes = |row: &SlowdownRow| row.size_min < row.size_max;
-        for rows in self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes)) {
-            let edge = rows.iter().map(|row| row.size_max).max().unwrap_or(0);
-            self.write_row(&format!("{indent}up to {}", short(edge)), rows, f, width)?;
-        }
-        Ok(())
+        let bins = || self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes));
+        let edges: Vec<u64> = bins().map(|rows| rows.iter().map(|row| row.size_max).max().unwrap_or(0)).collect();
+        bins()
+            .zip(distinct(&edges))
+            .try_for_each(|(rows, edge)| self.write_row(&format!("{indent}up to {edge}"), rows, f, width))
     }
 
     fn write_unfinished(&self, f: &mut impl fmt::Write) -> fmt::Result {
@@ -384,6 +384,16 @@ fn figure(slowdown: f64) -> String {
     format!("{slowdown:.decimals$}")
 }
 
+/// Sizes as [`short`], or exact next to others that would be the same.
+fn distinct(edges: &[u64]) -> impl Iterator<Item = String> {
+    edges.iter().enumerate().map(|(at, &edge)| {
+        let name = short(edge);
+        let alike = |other: Option<&u64>| other.is_some_and(|&other| short(other) == name);
+        let alone = !alike(edges.get(at + 1)) && !at.checked_sub(1).is_some_and(|before| alike(edges.get(before)));
+        if alone { name } else { Bytes(edge).to_string() }
+    })
+}
+
 /// At most three digits, rounded up.
 fn short(bytes: u64) -> String {
     let mut unit = 1;
@@ -396,6 +406,12 @@ fn short(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_almost_equal_sizes_have_different_names() {
+        let names: Vec<String> = distinct(&[1_234, 4_993, 5_000, 9_999]).collect();
+        assert_eq!(names, ["1.24kB", "4.993kB", "5kB", "10kB"]);
+    }
 
     /// Number of flows per label, of sizes from 1 kB.
     fn flows(labels: &[(&str, usize)]) -> Finished {
