@@ -164,7 +164,7 @@ def test_goodput_of_backlogged_flows_ends_with_their_entry(tmp_path: Path) -> No
     first, second = results.flows.dicts()
     assert first["finish_ps"] > 2 * 10**9
     bits = (first["goodput_bps"] * 2 + second["goodput_bps"]) / 1000
-    # A full packet of 1,500 B has 1,460 B of payload, and 64 B of it were missing at most.
+    # Together they fill the receiver's link; 1,460 B of a packet's 1,500 B are payload.
     assert 0.95 < bits / (2e-3 * 100e9) < 1460 / 1500
     (found,) = [each.text for each in results.findings() if each.kind == "backlogged"]
     assert found.startswith("The 2 backlogged flows had a mean goodput of ")

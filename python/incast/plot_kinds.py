@@ -56,7 +56,7 @@ BARS = {
 PUBLISHED = "published"
 """Name of published values in a legend."""
 OVER_AXIS: dict[str, Any] = {"clip_on": False, "zorder": 3}
-"""Of lines that lie on the axis where nothing arrives: not below it."""
+"""Draws a line over the axis: it lies there while nothing arrives."""
 LATE = 100
 """Times as long as an axis that it may begin after 0 (our choice): ticks have four digits."""
 

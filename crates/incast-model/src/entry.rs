@@ -46,13 +46,12 @@ impl EntryError {
         FieldError::value(field, value, allowed).into()
     }
 
-    /// Alternatives of which none or too many are given.
-    pub(crate) fn choice(field: &str, given: &[&str], none: &str, allowed: String) -> Self {
+    /// Several of the allowed names are given together, or none.
+    pub(crate) fn choice(field: &str, given: &[&str], allowed: impl Into<String>) -> Self {
         let names: Vec<String> = given.iter().map(|name| format!("`{name}`")).collect();
-        let message = match names.len() {
-            0 => format!("{none} is given"),
-            2 => format!("{} are both given", names.join(" and ")),
-            _ => format!("{} are given together", names.join(", ")),
+        let message = match names.is_empty() {
+            true => "none is given".into(),
+            false => format!("{} are given where one is allowed", names.join(" and ")),
         };
         FieldError::new(field, message).allowed(allowed).into()
     }

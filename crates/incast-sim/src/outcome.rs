@@ -28,7 +28,8 @@ pub struct Outcome {
     pub ledger: Ledger,
     /// Flows, in order of the flow set.
     pub flows: Vec<FlowRecord>,
-    /// Backlogged flows with ACKs whose workload entry has ended, by number, and their payload acknowledged until then.
+    /// Numbers of the backlogged flows whose workload entry has ended, with the bytes acknowledged at that time. Sorted; without
+    /// UDP, which has no ACKs.
     pub acked_by_end: Vec<(u32, u64)>,
     /// Used priorities of ports.
     pub ports: Vec<PortRecord>,

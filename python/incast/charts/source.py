@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SCENARIO = "scenario.toml"
 """File of a results folder: the scenario with all defaults."""
 SPLIT = "queue pairs (`qps`); the table `messages` has the times of their messages"
-"""What flows are if several carry a message."""
+"""Note on flows, if messages have several."""
 SEPARATE = 4
 """Labels with a panel of their own in a chart; of more labels, the largest have one, and all others share one."""
 

@@ -1,4 +1,4 @@
-"""What applications wait for: messages, which several queue pairs may carry (`qps`)."""
+"""Messages, each with one flow or with several queue pairs (`qps`): an application waits for the whole message."""
 
 from __future__ import annotations
 

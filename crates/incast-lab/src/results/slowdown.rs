@@ -384,14 +384,11 @@ fn figure(slowdown: f64) -> String {
     format!("{slowdown:.decimals$}")
 }
 
-/// Sizes as [`short`], or exact next to others that would be the same.
+/// Sizes in short, or exact if several would be the same.
 fn distinct(edges: &[u64]) -> impl Iterator<Item = String> {
-    edges.iter().enumerate().map(|(at, &edge)| {
-        let name = short(edge);
-        let alike = |other: Option<&u64>| other.is_some_and(|&other| short(other) == name);
-        let alone = !alike(edges.get(at + 1)) && !at.checked_sub(1).is_some_and(|before| alike(edges.get(before)));
-        if alone { name } else { Bytes(edge).to_string() }
-    })
+    let names: Vec<String> = edges.iter().map(|&edge| short(edge)).collect();
+    let alone = move |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    edges.iter().map(move |&edge| Some(short(edge)).filter(&alone).unwrap_or_else(|| Bytes(edge).to_string()))
 }
 
 /// At most three digits, rounded up.

@@ -169,18 +169,23 @@ control = "dcqcn"
         assert_eq!(found.summary(2), "network.load_balancing (s.toml:7): 2 packets were sent (all 2 schemes)");
     }
 
+    /// Warnings about retransmissions without a loss after the run.
+    fn said(text: &str) -> String {
+        let prepared = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap().prepare().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("run");
+        let report = run(&prepared, &out, RunOptions::default(), &mut |_| ControlFlow::Continue(())).unwrap();
+        let resent = report.manifest.warnings.iter().filter(|one| one.text.contains("but none was lost"));
+        resent.map(|one| one.summary(2)).collect::<Vec<_>>().join("\n")
+    }
+
     /// Two spines reorder packets; none is lost.
     #[test]
     fn packets_resent_without_a_loss_are_reported() {
         let found = |more: &str| {
             let flows = "list = [{ src = 0, dst = 2, size = \"300kB\" }, { src = 1, dst = 2, size = \"300kB\" }]";
             let text = SPRAYED.replace("list = [{ src = 0, dst = 2, size = \"2kB\" }]", flows) + more;
-            let prepared = Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap().prepare().unwrap();
-            let folder = tempfile::tempdir().unwrap();
-            let out = folder.path().join("run");
-            let report = run(&prepared, &out, RunOptions::default(), &mut |_| ControlFlow::Continue(())).unwrap();
-            let resent = report.manifest.warnings.iter().filter(|one| one.text.contains("but none was lost"));
-            resent.map(|one| one.summary(2)).collect::<Vec<_>>().join("\n")
+            said(&text)
         };
         let text = found("");
         assert!(text.starts_with("rdma.recovery: ") && text.contains("reordered by `spray` for lost"), "{text}");
@@ -198,11 +203,7 @@ control = "dcqcn"
             let flows = "list = [{ src = 0, dst = 2, size = \"300kB\" }, { src = 1, dst = 2, size = \"300kB\" }]";
             let text = SPRAYED.replace("list = [{ src = 0, dst = 2, size = \"2kB\" }]", flows);
             let text = text.replace("load_balancing = \"spray\"", &format!("load_balancing.flowlet.gap = \"{gap}\""));
-            let prepared = Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap().prepare().unwrap();
-            let folder = tempfile::tempdir().unwrap();
-            let out = folder.path().join("run");
-            let report = run(&prepared, &out, RunOptions::default(), &mut |_| ControlFlow::Continue(())).unwrap();
-            report.manifest.warnings.iter().map(|one| one.summary(2)).collect::<Vec<_>>().join("\n")
+            said(&text)
         };
         let text = found("50ns");
         assert!(

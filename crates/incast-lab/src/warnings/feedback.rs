@@ -33,7 +33,7 @@ fn no_marks(setup: &Setup) -> Option<Warning> {
 }
 
 /// A minimum rate that is at least the share of a link: the rate of one flow, or of each that reaches a host in a round trip.
-/// Flows that wait for others may start much later.
+/// Flows that wait for others do not count: they may start much later.
 fn rate_floor(fabric: &Fabric, setup: &Setup, index: usize, one: &ControlSetup) -> Option<Warning> {
     let slows_by_rate = matches!(one.control, Control::Dcqcn(_) | Control::Timely(_) | Control::TimelyPatched(_));
     if !slows_by_rate || one.window != WindowMode::Off {

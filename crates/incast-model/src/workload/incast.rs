@@ -148,7 +148,7 @@ impl Incast {
             (at, every, load) => {
                 let given = [("at", at.is_some()), ("every", every.is_some()), ("load", load.is_some())];
                 let given: Vec<&str> = given.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
-                Err(EntryError::choice(&entry.path, &given, "none", "at most one of at, every and load".into()))
+                Err(EntryError::choice(&entry.path, &given, "at most one of at, every and load"))
             }
         }
     }
@@ -239,7 +239,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "at": "1us", "load": 0.1}"#),
-            "workload[0].incast: `at` and `load` are both given (allowed: at most one of at, every and load)"
+            "workload[0].incast: `at` and `load` are given where one is allowed (allowed: at most one of at, every and load)"
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "every": "1us"}"#),

@@ -176,7 +176,7 @@ impl WorkloadSpec {
         }
         let given: Vec<&str> = given.iter().map(|(name, _)| *name).collect();
         let all: Vec<&str> = self.patterns().iter().map(|(name, _)| *name).collect();
-        Err(EntryError::choice(path, &given, "no pattern", format!("exactly one of {}", all.join(", "))))
+        Err(EntryError::choice(path, &given, format!("exactly one pattern of {}", all.join(", "))))
     }
 }
 
@@ -201,14 +201,13 @@ mod tests {
         let fabric = star(4, Rate::gbps(100));
         assert_eq!(
             refused(&fabric, &WorkloadSpec::default()),
-            "workload[0]: no pattern is given (allowed: exactly one of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, disaggregated, list, trace, ns3, htsim)"
+            "workload[0]: none is given (allowed: exactly one pattern of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, disaggregated, list, trace, ns3, htsim)"
         );
         let mut spec = pattern("incast", r#"{"fan_in": 2, "size": 1}"#);
         spec.permutation = pattern("permutation", r#"{"size": 1}"#).permutation;
-        assert!(
-            refused(&fabric, &spec)
-                .starts_with("workload[0]: `incast` and `permutation` are both given (allowed: exactly one of")
-        );
+        assert!(refused(&fabric, &spec).starts_with(
+            "workload[0]: `incast` and `permutation` are given where one is allowed (allowed: exactly one pattern of"
+        ));
     }
 
     #[test]

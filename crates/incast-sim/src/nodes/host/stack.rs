@@ -20,7 +20,7 @@ pub(super) struct Transports {
     nics: IdVec<SentId, LocalPort>,
     timers: Timers,
     agendas: IdVec<LocalPort, Agenda>,
-    /// Backlogged flows whose entry has ended, with the bytes acknowledged until then.
+    /// For each backlogged flow whose workload entry has ended: bytes acknowledged at that time.
     ended: Vec<(SentId, u64)>,
     /// NICs. Outdated ones do nothing.
     pub(super) due: Soonest<LocalPort>,

@@ -104,12 +104,12 @@ pub(super) fn sort(keys: &mut [u64]) {
             order(b, d);
             order(b, c);
         }
-        [_, _, _, _, _] | [_, _, _, _, _, _] | [_, _, _, _, _, _, _] | [_, _, _, _, _, _, _, _] => sort_eight(keys),
+        few if few.len() <= 8 => sort_eight(few),
         _ => sort_many(keys),
     }
 }
 
-/// Of up to eight keys, by Batcher's odd-even merge sort.
+/// Sorts up to eight keys by Batcher's odd-even merge sort ("Sorting Networks and Their Applications", AFIPS 1968).
 #[inline(never)]
 fn sort_eight(keys: &mut [u64]) {
     let mut all = [u64::MAX; 8];

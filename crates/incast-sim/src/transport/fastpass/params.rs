@@ -163,3 +163,15 @@ impl TransportParams for FastpassParams {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arbiter_is_required() {
+        let error = FastpassParams::default().check().unwrap_err().to_string();
+        assert_eq!(error, "arbiter: `arbiter` is missing (allowed: the name of the host that it runs on)");
+        assert_eq!(FastpassParams { arbiter: "h0".into(), ..FastpassParams::default() }.check(), Ok(()));
+    }
+}
