@@ -10,6 +10,7 @@ answers with the process number, then with the exit status.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -24,10 +25,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 LIBRARIES = (
+    "docstring_parser",
+    "duckdb",
     "incast.cli.commands",
     "incast.cli.summary",
+    "incast.report",
     "incast.scenario",
     "incast.results",
+    "incast.study",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
     "rich.console",
     "rich.table",
 )
@@ -109,6 +116,8 @@ def become_command(request: dict[str, Any], out: int, errors: int) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = ["incast", *request["arguments"]]
+    # Else matplotlib's extension reports its frozen objects as leaks.
+    atexit.register(gc.unfreeze)
     # `python -m` finds modules of the working folder first.
     sys.path[0] = request["cwd"]
     runpy.run_module("incast", run_name="__main__", alter_sys=True)
