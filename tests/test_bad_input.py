@@ -264,6 +264,7 @@ def test_a_whole_number_above_its_bound_is_named(arguments: tuple[str, ...], com
         (("schema", "b"), "unexpected argument `b`\n"),
         (("results", "r", "--limit", "1.5"), "Invalid value for --limit: must be a whole number, got `1.5`\n"),
         (("results", "r", "--limit", "many"), "Invalid value for --limit: must be a whole number, got `many`\n"),
+        (("plot", "slowdown", "r"), "write `r slowdown`, not `slowdown r`\n"),
         (("plot", "r", "--width", "wide"), "Invalid value for --width: must be a number, got `wide`\n"),
         (("deadlock", "tag", "a", "--dscp", "x"), "Invalid value for --dscp: must be a whole number, got `x`\n"),
     ],

@@ -14,7 +14,7 @@ NUMBERS: dict[type | None, str] = {int: "a whole number", float: "a number"}
 
 def message(error: CycloptsError) -> str:
     """The message for an error of the command line."""
-    return _renamed(error) or _worded(error) or str(error)
+    return _renamed(error) or _turned(error) or _worded(error) or str(error)
 
 
 def _renamed(error: CycloptsError) -> str | None:
@@ -25,9 +25,25 @@ def _renamed(error: CycloptsError) -> str | None:
         now = renamed(written.strip("-").replace("-", "_"), known)
         return f"option `{written}` is now `{known[now]}`" if now else None
     if isinstance(error, CoercionError) and error.token:
-        now = renamed(error.token.value, re.findall(r"[\w-]+", str(error).partition("Choose from:")[2]))
+        now = renamed(error.token.value, _choices(error))
         return f"`{error.token.value}` is now `{now}`" if now else None
     return None
+
+
+def _turned(error: CycloptsError) -> str | None:
+    """The message for a word, such as a chart, that was written before the folder that it follows."""
+    if not (isinstance(error, CoercionError) and error.token and error.token.keyword is None):
+        return None
+    tokens, choices = error.root_input_tokens or [], _choices(error)
+    turned = [tokens[place - 1] for place, token in enumerate(tokens) if token == error.token.value and place]
+    if not turned or turned[0] not in choices:
+        return None
+    return f"write `{error.token.value} {turned[0]}`, not `{turned[0]} {error.token.value}`"
+
+
+def _choices(error: CoercionError) -> list[str]:
+    """Values that the argument may have; empty if it takes others too."""
+    return re.findall(r"[\w-]+", str(error).partition("Choose from:")[2])
 
 
 def _worded(error: CycloptsError) -> str | None:
