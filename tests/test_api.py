@@ -410,9 +410,9 @@ class Enough(Exception):
 
 
 def test_a_run_needs_a_thread(tmp_path: Path) -> None:
-    for threads in (0, 65_537, 10**30):
-        with pytest.raises(ValueError, match=f"threads must be from 1 to 65536, got {threads}"):
-            incast.load(write(tmp_path, SMALL)).run(tmp_path / "out", threads=threads)
+    for threads in (0, 65_537, 10**30, 1.5):
+        with pytest.raises(ValueError, match=f"threads must be a whole number from 1 to 65536, got {threads}"):
+            incast.load(write(tmp_path, SMALL)).run(tmp_path / "out", threads=threads)  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
 
 

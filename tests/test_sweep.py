@@ -520,7 +520,7 @@ def test_bad_arguments(command: Command, tmp_path: Path) -> None:
     assert "gone.toml" in refused(command, tmp_path, "gone.toml")
     assert "the axis `seed`" in refused(command, tmp_path, "sweep.toml", "--set", "seed=3"), "columns would be wrong"
     assert "bufer" in refused(command, tmp_path, "sweep.toml", "--set", "switch.bufer=1MB")
-    with pytest.raises(ValueError, match="jobs must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="jobs must be a whole number, 1 or more, got 0"):
         sweep.run(plan, tmp_path / "out", jobs=0)
 
 

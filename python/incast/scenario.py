@@ -123,15 +123,16 @@ class Scenario(schema.Scenario):
         Ctrl-C ends a run within a second, and nothing is written.
 
         Raises:
-            ValueError: `threads` is not from 1 to 65536, or a number in `columns` is not finite or too large.
+            ValueError: `threads` is not a whole number from 1 to 65536, or a number in `columns` is not finite or too
+                large.
             TypeError: A value in `columns` is no text, number or bool.
             ResultsError: The path `out` has no name, such as `.`.
             ResultsExistError: The folder exists, and `overwrite` is false or it has no results.
             EnvironmentFailure: The results cannot be written.
 
         """
-        if threads is not None and not 1 <= threads <= WORKERS:
-            raise ValueError(f"threads must be from 1 to {WORKERS}, got {threads}")
+        if threads is not None and not (isinstance(threads, int) and 1 <= threads <= WORKERS):
+            raise ValueError(f"threads must be a whole number from 1 to {WORKERS}, got {threads!r}")
         for name, value in (columns or {}).items():
             _check_column(name, value)
         core = self._core()

@@ -46,12 +46,13 @@ def run(
         progress: Called with a `SweepProgress` several times a second. If it raises an exception, the sweep ends.
 
     Raises:
+        ValueError: `jobs` is not a whole number of 1 or more.
         EnvironmentFailure: The folder is not writable, or no Ray cluster answers.
         ResultsExistError: The folder is not a sweep, or another sweep is running in it.
 
     """
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs must be 1 or more, got {jobs}")
+    if jobs is not None and not (isinstance(jobs, int) and jobs >= 1):
+        raise ValueError(f"jobs must be a whole number, 1 or more, got {jobs!r}")
     folder = SweepFolder(Path(out))
     with _place(jobs, ray) as events, folder.held():
         return _Run(plan, folder, events, progress).run()
