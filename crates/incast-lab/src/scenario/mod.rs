@@ -2,6 +2,7 @@
 
 mod check;
 mod effects;
+mod elsewhere;
 mod facts;
 mod given;
 pub(crate) mod given_paths;

@@ -5,6 +5,7 @@ use incast_model::fabric::GENERATORS;
 use incast_model::input;
 use serde_json::{Value, json};
 
+use super::elsewhere::with_tables;
 use super::most::too_many;
 use super::{Given, Prepared, Scenario, StandIns, given, profiles};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -86,15 +87,19 @@ impl Loaded {
         let root = tree.root.clone();
         let found = profiles::resolve(&mut tree.root);
         Diagnostics::check(tree.locate_all(found))?;
-        let scenario: Scenario =
-            tree.take_typed().map_err(|wrong| with_whole_path(with_generators(wrong), written, base_dir, sets))?;
+        let scenario: Scenario = tree
+            .take_typed()
+            .map_err(|wrong| with_whole_path(with_tables(with_generators(wrong)), written, base_dir, sets))?;
         let loaded = Self {
             scenario,
             base_dir: base_dir.to_owned(),
             given: Arc::new(Given { root, tree }),
             stand_ins: StandIns::default(),
         };
-        loaded.scenario.check().map_err(|found| loaded.locate(found))?;
+        loaded
+            .scenario
+            .check()
+            .map_err(|found| loaded.locate(found).map(|all| all.into_iter().map(with_tables).collect()))?;
         Ok(loaded)
     }
 
