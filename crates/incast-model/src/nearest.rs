@@ -5,12 +5,31 @@ use crate::renamed::renamed;
 /// In bytes; known names are shorter (our choice).
 const LONGEST: usize = 1_000;
 
-/// Returns the candidate closest to `name`: a renamed name's successor, or a name with at most one edit (insertion, deletion,
+/// Names in other simulators and in manuals, with ours.
+const ELSEWHERE: [(&str, &str); 7] = [
+    ("bandwidth", "rate"),
+    ("degree", "fan_in"),
+    ("latency", "delay"),
+    ("mss", "payload"),
+    ("mtu", "payload"),
+    ("speed", "rate"),
+    ("stop", "end"),
+];
+
+/// Our names for what has another name elsewhere.
+pub fn ours(name: &str) -> impl Iterator<Item = &'static str> {
+    ELSEWHERE.iter().filter(move |(other, _)| name.eq_ignore_ascii_case(other)).map(|&(_, own)| own)
+}
+
+/// Returns the candidate closest to `name`: a renamed name's successor, our name for one of other simulators, or a name with at most one edit (insertion, deletion,
 /// substitution, swap) per three letters, or else the shortest that has it between `_` or `-`; without regard to case.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(now) = renamed(name, candidates.iter().copied()) {
         return Some(now);
+    }
+    if let Some(own) = ours(name).find_map(|own| candidates.iter().copied().find(|&one| one == own)) {
+        return Some(own);
     }
     // The distance takes time with the product of the lengths.
     if name.len() > LONGEST {
@@ -46,6 +65,8 @@ mod tests {
         assert_eq!(nearest("fat_tere", names), Some("fat_tree"));
         assert_eq!(nearest("torus", names), None);
         assert_eq!(nearest("tag", ["tug", "label"]), Some("label"));
+        assert_eq!(nearest("MTU", ["mut", "payload"]), Some("payload"));
+        assert_eq!(nearest("latency", ["rate", "delay"]), Some("delay"));
         assert_eq!(nearest("", names), None);
         assert_eq!(nearest("tree", ["fat_tree_of_pods", "fat_tree", "treetop"]), Some("fat_tree"));
         assert_eq!(nearest("", ["a__b"]), None);

@@ -1,5 +1,6 @@
 //! Tables that an unknown field belongs to.
 
+use incast_model::nearest::ours;
 use serde_json::Value;
 
 use super::Scenario;
@@ -20,12 +21,15 @@ pub(super) fn with_tables(mut wrong: Diagnostic) -> Diagnostic {
         // Overrides get whole paths.
         return wrong;
     }
-    let tables = tables_with(&field, &steps);
-    if let Some((last, others)) = tables.split_last()
+    let own = std::iter::once((field.as_str(), "it".to_owned()));
+    let names = own.chain(ours(&field).map(|name| (name, format!("`{name}`"))));
+    let found = names.map(|(name, word)| (tables_with(name, &steps), word)).find(|(tables, _)| !tables.is_empty());
+    if let Some((tables, word)) = found
         && tables.len() <= MOST
+        && let Some((last, others)) = tables.split_last()
     {
         let others = if others.is_empty() { String::new() } else { format!("{} or ", others.join(", ")) };
-        wrong.message += &format!("; it belongs to {others}{last}");
+        wrong.message += &format!("; {word} belongs to {others}{last}");
     }
     wrong
 }
@@ -142,6 +146,7 @@ mod tests {
 
     #[test]
     fn no_table_is_named_without_one_or_with_many() {
+        assert_eq!(said("switch.mtu"), "unknown field `mtu`; `payload` belongs to `packets`");
         assert_eq!(said("network.nonsense"), "unknown field `nonsense`");
         assert_eq!(said("network.hosts"), "unknown field `hosts`");
     }
