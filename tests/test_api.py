@@ -318,6 +318,33 @@ def test_progress_is_told_while_running(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_values_of_other_types_are_named(tmp_path: Path) -> None:
+    """Without a message, a text is read letter by letter, a mapping key by key, and a number as yes."""
+    file = write(tmp_path, SMALL)
+    for overrides in ("seed=7", {"seed": 7}, [7]):
+        with pytest.raises(
+            TypeError,
+            match=re.escape(f'overrides must be a list such as ["switch.buffer=16MB", "seed=7"], got {overrides!r}'),
+        ):
+            incast.load(file, overrides)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="progress must be a function, True, False or None, got 3"):
+        incast.load(file).run(progress=3)  # type: ignore[arg-type]
+    with pytest.raises(incast.ResultsError, match="label must be a text, got 3"):
+        incast.load(file).run().slowdown(label=3)  # type: ignore[arg-type]
+
+
+def test_unknown_names_of_the_package_lead_to_ours() -> None:
+    for name, instead in [
+        ("run", "; write `incast.load(FILE).run()`"),
+        ("load_studies", "; did you mean `load_study`?"),
+        ("xyzzy", ""),
+    ]:
+        with pytest.raises(
+            AttributeError, match=re.escape(f"module `incast` has no attribute `{name}`{instead}") + "$"
+        ):
+            getattr(incast, name)
+
+
 def on_a_terminal(file: Path, statement: str) -> str:
     """Output of Python to a terminal for a scenario that runs with a statement."""
     reader, terminal = pty.openpty()

@@ -129,9 +129,18 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != f"incast.{name}":
                 raise
-            raise AttributeError(f"module `incast` has no attribute `{name}`") from None
+            raise AttributeError(f"module `incast` has no attribute `{name}`{_instead(name)}") from None
     globals()[name] = found
     return found
+
+
+def _instead(name: str) -> str:
+    """The end of a message: what to write in place of an unknown name; empty if nothing is close."""
+    if name in ("run", "simulate"):
+        return "; write `incast.load(FILE).run()`"
+    from incast._nearest import hint
+
+    return hint(name, __all__)
 
 
 def __dir__() -> list[str]:

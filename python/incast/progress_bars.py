@@ -18,6 +18,8 @@ def shown(progress: Callback | bool | None) -> Iterator[Callback | None]:
     """The callback of a run for what its caller asked for: a function, yes, no, or the default."""
     if callable(progress):
         yield progress
+    elif progress is not None and not isinstance(progress, bool):
+        raise TypeError(f"progress must be a function, True, False or None, got {progress!r}")
     elif (progress is None and not (in_notebook() or sys.stderr.isatty())) or progress is False:
         yield None
     elif in_notebook():

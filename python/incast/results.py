@@ -121,6 +121,8 @@ class Results:
             ResultsError: No flow has the label, `bins` is below 1 or not a whole number, or `ideal` is unknown.
 
         """
+        if label is not None and not isinstance(label, str):
+            raise ResultsError(f"label must be a text, got {label!r}")
         groups = None if label is None else [(label, [] if label == ALL else [label])]
         if ideal not in IDEALS:
             raise ResultsError(

@@ -180,10 +180,24 @@ def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
         path: A TOML file.
         overrides: Values that override the file, written as on the command line: `["switch.buffer=16MB", "seed=7"]`.
 
+    Raises:
+        TypeError: `overrides` is not a list of texts.
+        ScenarioError: The file or an override is not valid.
+
     """
+    overrides = _texts(overrides)
     with expected("scenario", path), translated():
-        core = _core.Scenario.load(fspath(path), list(overrides))
+        core = _core.Scenario.load(fspath(path), overrides)
     return of_core(core, Path(path).parent)
+
+
+def _texts(overrides: Iterable[str]) -> list[str]:
+    """Check the type: the letters of a text and the keys of a mapping are not overrides."""
+    if not isinstance(overrides, (str, Mapping)):
+        overrides = list(overrides)
+        if all(isinstance(each, str) for each in overrides):
+            return overrides
+    raise TypeError(f'overrides must be a list such as ["switch.buffer=16MB", "seed=7"], got {overrides!r}')
 
 
 def of_core(core: _core.Scenario, base: Path) -> Scenario:
