@@ -17,6 +17,9 @@ JOBS ?= auto
 # tools/build_backend.py calls maturin.
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
+# Containers often set it. Without bytecode, every command that a test runs compiles incast's modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long sanitize fuzz miri chaos bench lint audit format schema reference licences docs site wheel build pgo clean
 .DELETE_ON_ERROR:
@@ -43,7 +46,7 @@ test: $(VENV)/.testable ## Run the tests of Rust and Python: about 10 minutes on
 test-long: $(VENV)/.testable ## Run what takes long too: before a release, and after changes to what it names
 	$(BIN)/python python/incast/memory/library.py
 	$(BIN)/python -m pytest -n $(JOBS) -m long
-	cargo test --release --locked -p incast-sim --test simulation -- snapshots fingerprints
+	INCAST_LONG=1 cargo test --release --locked -p incast-sim --test simulation
 
 # The option is rustc's own but not promised yet, hence RUSTC_BOOTSTRAP. What leaks are tables that tests make for good.
 sanitize: ## Run the tests of the preloaded library under AddressSanitizer

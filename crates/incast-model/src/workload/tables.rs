@@ -388,10 +388,10 @@ mod tests {
     }
 
     #[test]
-    fn a_million_draws_follow_the_curve() {
+    fn draws_follow_the_curve() {
         for table in TABLES {
-            let d = ks_distance(&table.law(), 1_000_000, 11);
-            assert!(d < 0.002, "{}: {d}", table.name);
+            let d = ks_distance(&table.law(), 250_000, 11);
+            assert!(d < 0.004, "{}: {d}", table.name);
         }
     }
 

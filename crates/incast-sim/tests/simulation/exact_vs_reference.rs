@@ -55,9 +55,6 @@ fn lines(
             if runs.is_empty() {
                 return "-".into();
             }
-            if let [only] = runs {
-                return format!("{:+.1}", change(only));
-            }
             let (low, high) = (changes().fold(f64::MAX, f64::min), changes().fold(f64::MIN, f64::max));
             format!("{low:+.1} to {high:+.1}")
         };
@@ -91,7 +88,7 @@ fn incast(case: &Incast) -> String {
     let fabric = |rate: &dyn Fn(u64) -> Rate| case.fabric(rate(100));
     for (scheme, reference) in case.fct.iter().filter(|(_, fct)| fct.iter().all(|&fct| fct > 0)) {
         let (flows, scheme) = (&case.flows, *scheme);
-        let found = Study { fabric: &fabric, flows, scheme, buffer: case.buffer, seeds: 0, moves: 1 }.find();
+        let found = Study { fabric: &fabric, flows, scheme, buffer: case.buffer, seeds: 0, moves: 0 }.find();
         for (what, label) in [("rest", 0), ("incast", 1)] {
             let members = |fcts: &[u64]| {
                 flows.iter().zip(fcts).filter(|(flow, _)| flow.label == label).map(|(_, &fct)| fct).collect::<Fcts>()
@@ -108,7 +105,7 @@ fn tree(tree: &Tree) -> Vec<Findings> {
     thread::scope(|scope| {
         let start = |scheme| {
             let study =
-                Study { fabric: &fabric, flows: &tree.flows, scheme, buffer: DEFAULT_BUFFER, seeds: 0, moves: 1 };
+                Study { fabric: &fabric, flows: &tree.flows, scheme, buffer: DEFAULT_BUFFER, seeds: 0, moves: 0 };
             scope.spawn(move || study.find())
         };
         let running = Tree::SCHEMES.map(start);
@@ -128,8 +125,7 @@ fn flow_by_flow(text: &mut String, tree: &Tree, found: &[Findings]) {
     .expect("a String takes all");
     for ((scheme, reference), found) in Tree::SCHEMES.iter().zip(&tree.fct).zip(found) {
         let runs = [("exact", Some(&found.exact)), ("exact, its wires", found.wires.as_ref())];
-        let moved = [("its own, starts moved", found.moved.first())];
-        for (name, fcts) in runs.into_iter().chain(moved) {
+        for (name, fcts) in runs {
             let Some(fcts) = fcts else { continue };
             let mut changes: Vec<f64> = fcts
                 .iter()

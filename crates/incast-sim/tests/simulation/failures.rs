@@ -10,7 +10,7 @@ use incast_sim::outcome::{DropReason, LinkChange, Obstacle, Outcome, PauseRecord
 use incast_sim::switch::PfcMode;
 use proptest::prelude::*;
 
-use crate::common::{Bench, Cable, digest, leaf_spine, port, testbed};
+use crate::common::{Bench, Cable, digest, leaf_spine, port, random_runs, testbed};
 
 const CABLE: Cable = Cable::new(100, 1000);
 /// Full packet and ACK, in ps.
@@ -390,7 +390,7 @@ fn balance() -> impl Strategy<Value = Balance> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_runs(400))]
 
     #[test]
     fn everything_recovers(
@@ -444,7 +444,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_runs(300))]
 
     #[test]
     fn holds_lose_nothing(
@@ -477,7 +477,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_runs(100))]
 
     #[test]
     fn everything_recovers_on_up_down_routes(

@@ -9,7 +9,7 @@ use incast_sim::switch::{
 };
 use proptest::prelude::*;
 
-use crate::common::{Bench, same_event_by_event};
+use crate::common::{Bench, random_runs, same_event_by_event};
 use crate::properties::{Scenario, load_balancing, scenario};
 
 /// Link, begin and duration in ns (0: for ever), fraction lost silently (0: link down).
@@ -136,7 +136,7 @@ fn guarded(scenario: &Scenario, trouble: &Trouble, watchdog: WatchdogParams, iso
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, max_shrink_iters: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_runs(600))]
 
     #[test]
     fn windows_give_the_same_run_with_failures_and_guards(

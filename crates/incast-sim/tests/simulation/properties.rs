@@ -13,7 +13,7 @@ use incast_sim::outcome::{Outcome, Stop};
 use incast_sim::switch::{Alpha, Headroom, MarkAt, PfcMode, SchedulerParams};
 use proptest::prelude::*;
 
-use crate::common::{Bench, digest, same_event_by_event};
+use crate::common::{Bench, digest, random_runs, same_event_by_event};
 
 #[derive(Debug, Clone)]
 struct Shape {
@@ -261,7 +261,7 @@ fn pauses_alternate(bench: &Bench, outcome: &Outcome) -> Result<(), TestCaseErro
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, max_shrink_iters: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_runs(1500))]
 
     #[test]
     fn runs_are_sound(scenario in scenario()) {

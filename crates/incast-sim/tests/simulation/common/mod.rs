@@ -3,6 +3,7 @@ mod drawn;
 mod fabrics;
 mod report;
 
+use std::env;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,6 +29,12 @@ pub(crate) use report::{check, confidence, exact, jain, within};
 const CUT_AGAIN: u64 = 50_000;
 /// End of those runs: windows without events are slow with a partition per node.
 const CUT_AGAIN_UNTIL: Time = Time::ms(2);
+
+/// Configuration of a property of random runs: so many in `make test-long`, which sets `INCAST_LONG`, else a third.
+pub(crate) fn random_runs(most: u32) -> ProptestConfig {
+    let cases = if env::var_os("INCAST_LONG").is_some() { most } else { most / 3 };
+    ProptestConfig { cases, max_shrink_iters: 3000, failure_persistence: None, ..ProptestConfig::default() }
+}
 
 /// By default: no flows, no control; switches mark and pause.
 #[derive(Clone)]

@@ -21,6 +21,7 @@ pub(crate) struct Study<'a> {
     pub(crate) scheme: Scheme,
     pub(crate) buffer: Bytes,
     pub(crate) seeds: u64,
+    /// 0: no run in another order at all.
     pub(crate) moves: u64,
 }
 
@@ -60,9 +61,7 @@ impl Study<'_> {
             wires: packet.map(|packet| self.on_fast_wires(&nominal, packet)),
             seeds: (1..=seeds).map(|seed| listed(Params { seed, ..exact() })).collect(),
             moved: (1..=self.moves).map(|round| self.in_other_order(&nominal, &moved(flows, round))).collect(),
-            ties: flows
-                .windows(2)
-                .any(|pair| pair[0].start == pair[1].start)
+            ties: (self.moves > 0 && flows.windows(2).any(|pair| pair[0].start == pair[1].start))
                 .then(|| self.in_other_order(&nominal, &reversed_ties(flows))),
         }
     }

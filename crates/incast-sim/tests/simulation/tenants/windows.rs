@@ -14,7 +14,7 @@ use incast_sim::transport::{Transport, UdpParams};
 use proptest::prelude::*;
 
 use super::many::tenant;
-use crate::common::{Bench, same_event_by_event};
+use crate::common::{Bench, random_runs, same_event_by_event};
 use crate::guarded::{Trouble, trouble};
 
 /// Source, destination, size, start in ns; `Some`: an end in ns after the start.
@@ -247,7 +247,7 @@ impl Case {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_runs(600))]
 
     #[test]
     fn windows_give_the_same_run_with_vms(case in case(), cut in 0u64..400) {

@@ -4,7 +4,7 @@ use incast_model::units::Time;
 use proptest::prelude::*;
 
 use super::{named, racks};
-use crate::common::{Bench, same_event_by_event};
+use crate::common::{Bench, random_runs, same_event_by_event};
 
 /// Source, distance to the destination, size, start or duration in ns.
 type Drawn = (u32, u32, u64, u64);
@@ -100,7 +100,7 @@ impl Case {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_runs(600))]
 
     #[test]
     fn windows_give_the_same_run_with_dependencies(case in case(), cut in 0u64..400) {

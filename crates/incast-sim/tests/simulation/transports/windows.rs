@@ -7,7 +7,7 @@ use incast_sim::switch::{EcnParams, Forwarding, MarkAt, PfcMode, QueueParams, Sc
 use proptest::prelude::*;
 
 use super::{named, racks};
-use crate::common::{Bench, same_event_by_event};
+use crate::common::{Bench, random_runs, same_event_by_event};
 
 const TRANSPORTS: [(&str, &str); 14] = [
     ("tcp", "datacenter"),
@@ -149,7 +149,7 @@ impl Case {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(random_runs(600))]
 
     #[test]
     fn windows_give_the_same_run_with_transports(case in case(), cut in 0u64..400) {
