@@ -258,6 +258,21 @@ def test_a_small_page_has_space_for_its_panels(sampled: incast.Results) -> None:
         assert len(shown) >= 2
 
 
+def test_long_labels_stay_above_their_panels(sampled: incast.Results) -> None:
+    chart = charts.slowdown(charts.Source([sampled]))
+    place = [field.name for field in chart.fields].index("label")
+    names = [80 * "a" + end for end in "xy"]
+    long = [(*row[:place], name, *row[place + 1 :]) for name in names for row in chart.rows]
+    figure = plot.draw(replace(chart, rows=long))
+    figure.canvas.draw()
+    for axes in figure.axes:
+        (title,) = (text for text in axes.findobj(Text) if text.get_text() == axes.get_title(loc="left") != "")
+        assert title.get_window_extent().x1 <= axes.get_window_extent().x1 + 1
+    shown = [axes.get_title(loc="left").split(":")[0] for axes in figure.axes]
+    assert len(set(shown)) == len(names)
+    assert all("…" in name for name in shown)
+
+
 def test_the_least_height_is_named(sampled: incast.Results) -> None:
     source = charts.Source([sampled])
     chart = charts.slowdown(source)

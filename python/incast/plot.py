@@ -56,7 +56,7 @@ def draw(
     Args:
         chart: A chart of `incast.charts`.
         width: Width in inches, at least 2; each chart has a default. Text has 8 points below 4 inches.
-        height: Height in inches.
+        height: Height in inches. Default: depends on the chart, and on its texts if these are long.
         title: Text above the panels.
         below: Another chart of the same schemes, drawn below the first.
         options: Options of the chart: `percentiles` for slowdown, `x` and `of` for over.
@@ -71,7 +71,10 @@ def draw(
     try:
         return _drawn(chart, height=height, **sizes)
     except TooSmallError as error:
-        least = height and least_height(lambda inches: _drawn(chart, height=inches, **sizes), height, HIGHEST)
+        least = least_height(lambda inches: _drawn(chart, height=inches, **sizes), error.height, HIGHEST)
+        if height is None and least:
+            # Long texts, and panels as high as usual.
+            return _drawn(chart, height=min(least + error.height, HIGHEST), **sizes)
         raise ResultsError(f"{error}{f', such as a height of {least:g}' if least else ''}") from None
 
 

@@ -58,6 +58,13 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 class TooSmallError(ResultsError):
     """A figure is too small for its panels and texts."""
 
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(
+            f"{width:.3g} x {height:.3g} inches are too small for the panels and texts of this chart: choose a larger "
+            "width or height"
+        )
+        self.height = height
+
 
 def inches_of(name: str, given: float | None, usual: float) -> float:
     """Width or height of a figure.
@@ -135,16 +142,22 @@ def label_powers(axis: Axis) -> None:
 def fit_labels(figure: Figure) -> None:
     """Break titles and labels of axes that are longer than the axes, after the panels have their places.
 
-    If labels of ticks would overlap, the axis has fewer ticks.
+    Words of titles that are longer still are shortened. If labels of ticks would overlap, the axis has fewer ticks.
     """
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    words = sorted({word for title in titles for word in title.split()})
+    # A title wider than its panel would take the panel's place.
+    for axes, title in zip(figure.axes, titles, strict=True):
+        axes.set_title(title[:1], loc="left", fontsize="medium")
     with fitting(figure):
         figure.draw_without_rendering()
-    for axes in figure.axes:
+    for axes, title in zip(figure.axes, titles, strict=True):
         _thin(figure, axes)
         extent = axes.get_window_extent()
-        title = axes.get_title(loc="left")
         if title:
-            _break(figure, axes.set_title(title, loc="left", fontsize="medium"), extent.width)
+            text = axes.set_title(title, loc="left", fontsize="medium")
+            _break(figure, text, extent.width)
+            _shorten_lines(figure, text, extent.width, words)
         if axes.xaxis.label.get_gid() != SHARED:
             _break(figure, axes.xaxis.label, extent.width)
         label = axes.yaxis.label
@@ -249,11 +262,7 @@ def fitting(figure: Figure) -> Iterator[None]:
         except UserWarning:
             small = True
     if small:
-        width, height = figure.get_size_inches()
-        raise TooSmallError(
-            f"{width:.3g} x {height:.3g} inches are too small for the panels and texts of this chart: choose a larger "
-            "width or height"
-        )
+        raise TooSmallError(*figure.get_size_inches())
 
 
 def least_height(draw: Callable[[float], object], low: float, high: float) -> float | None:
@@ -348,6 +357,16 @@ def _shorten(figure: Figure | SubFigure, text: Any, most: float, names: Sequence
         if _width(figure, text) <= most:
             return
         text.set_text(cut(whole, names, letters))
+
+
+def _shorten_lines(figure: Figure | SubFigure, text: Any, most: float, words: Sequence[str]) -> None:
+    """Cut letters out of lines that are longer; such a line has a single word."""
+    lines = []
+    for line in text.get_text().split("\n"):
+        text.set_text(line)
+        _shorten(figure, text, most, words)
+        lines.append(text.get_text())
+    text.set_text("\n".join(lines))
 
 
 def cut(text: str, names: Sequence[str], letters: int) -> str:
