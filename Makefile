@@ -35,7 +35,7 @@ demo: $(VENV)/.built ## Build incast, run scenarios/quickstart.toml, show the re
 	fi
 
 # All four are run, so that one failure does not hide others.
-test: $(VENV)/.testable ## Run the tests of Rust and Python: about 10 minutes on 2 cores
+test: $(VENV)/.testable ## Run the tests of Rust and Python: 20 to 30 minutes on 2 cores
 	@failed=0; set -x; \
 	$(NEXTEST) || failed=1; \
 	cargo test --doc --workspace --locked --quiet || failed=1; \
