@@ -102,7 +102,7 @@ def test_help_has_an_example(command: Command, name: str) -> None:
 def test_computed_tables_are_listed(results: Path, command: Command) -> None:
     done = command("list", "tables", "alone")
     assert done.returncode == 0
-    assert "mean_ps (ps): mean time from the end of an iteration" in done.stdout
+    assert "mean_ps (ps): mean time of an iteration since the end" in done.stdout
     done = command("results", results, "--table", "slowdowns")
     assert done.returncode == 2
     assert "has no table `slowdowns`, only slowdown, flows, messages, ports" in done.stderr

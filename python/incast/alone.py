@@ -24,14 +24,14 @@ FIELDS = (
     Given("scheme", "name", None, "scheme"),
     Given("label", "name", None, "label of the job's collectives"),
     Given("iterations", "i64", None, "compared iterations: those completed in both simulations"),
-    Given("mean_ps", "f64", "ps", "mean time from the end of an iteration to that of the next, with the other traffic"),
+    Given("mean_ps", "f64", "ps", "mean time of an iteration since the end of the one before, with the other traffic"),
     Given("alone_ps", "f64", "ps", "the same in a simulation of the job alone"),
     Given("slowdown", "f64", None, "`mean_ps` / `alone_ps`"),
 )
 HEAD = ("job", "scheme", "iterations", "mean", "alone", "slowdown")
 LEGEND = (
-    "jobs next to the other traffic and alone: mean time from the end of an iteration to that of the next,\n"
-    "with compute time; less than its communication time if iterations overlap"
+    "jobs next to the other traffic and alone: mean time of an iteration since the end of the one before, with\n"
+    "compute time (the first has none); less than its communication time if iterations overlap"
 )
 BY_LABEL = ("control_by_label", "transport_by_label", "window_by_label")
 """Settings of a scheme for the flows of some labels."""
