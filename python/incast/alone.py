@@ -30,8 +30,8 @@ FIELDS = (
 )
 HEAD = ("job", "scheme", "iterations", "mean", "alone", "slowdown")
 LEGEND = (
-    "jobs next to the other traffic and alone: mean time of an iteration since the end of the one before, with\n"
-    "compute time (the first has none); less than its communication time if iterations overlap"
+    "jobs next to the other traffic and alone: mean time of an iteration since the end of the one before,\n"
+    "with compute time (the first has none); less than its communication time if iterations overlap"
 )
 BY_LABEL = ("control_by_label", "transport_by_label", "window_by_label")
 """Settings of a scheme for the flows of some labels."""
